@@ -1,0 +1,2 @@
+/// A weighted list of items.
+pub struct Catalogue;

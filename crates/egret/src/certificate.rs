@@ -1,0 +1,29 @@
+use serde::{Deserialize, Serialize};
+
+/// What is known of a β, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// The benchmark that f̂ is compared with.
+    pub beta: f64,
+    /// How z(β) ∈ [1/κ∞, 1] was established.
+    pub guarantee: Guarantee,
+    /// κ∞: 1/z(β) is in [1, κ∞] unless the procedure failed.
+    pub kappa_inf: f64,
+    /// The largest probability that it failed; 0 where z was computed.
+    pub delta: f64,
+    /// Draws of μ it took.
+    pub draws: usize,
+}
+
+/// How a normaliser works, and so what its certificate rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Guarantee {
+    /// z(β) = 1 by computation: κ = 1.
+    Exact,
+    /// The paper's Algorithm 3: two betting martingales, bets by online Newton steps.
+    Betting,
+    /// Two martingales, each a mixture over a grid of bets.
+    Mixture,
+    /// As many draws as suffice for any f̂ (Theorem 2 of the paper).
+    FixedSample,
+}

@@ -1,0 +1,57 @@
+//! Reductions in a fixed order: eight lanes, then a fixed tree, whatever vectors the machine has.
+
+/// How many partial sums a reduction keeps. Part of the result's definition: do not tune per machine.
+pub(crate) const LANES: usize = 8;
+
+/// Adds the lanes in one order.
+pub(crate) fn tree(lanes: [f64; LANES]) -> f64 {
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
+/// Σ aᵢ bᵢ; both slices have the same length.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len(), "a dot product pairs its factors");
+    let mut lanes = [0.0; LANES];
+    let (a_chunks, a_rest) = a.as_chunks::<LANES>();
+    let (b_chunks, b_rest) = b.as_chunks::<LANES>();
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        for lane in 0..LANES {
+            lanes[lane] += a[lane] * b[lane];
+        }
+    }
+    for (lane, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
+        lanes[lane] += a * b;
+    }
+    tree(lanes)
+}
+
+/// Σ aᵢ.
+pub(crate) fn sum(a: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (chunks, rest) = a.as_chunks::<LANES>();
+    for a in chunks {
+        for lane in 0..LANES {
+            lanes[lane] += a[lane];
+        }
+    }
+    for (lane, a) in rest.iter().enumerate() {
+        lanes[lane] += a;
+    }
+    tree(lanes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_add_up() {
+        for n in 0..40_usize {
+            let a: Vec<f64> = (0..n).map(|i| i as f64).collect();
+            let squares: f64 = a.iter().map(|x| x * x).sum();
+            assert_eq!(sum(&a), (n * n.saturating_sub(1) / 2) as f64);
+            assert_eq!(dot(&a, &a), squares);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Decisions in action spaces too large to list, learned online, with a log that stays reusable.
+
+mod action;
+mod catalogue;
+mod certificate;
+mod context;
+mod density;
+mod event_rng;
+mod igw;
+mod lanes;
+mod load_error;
+mod loss;
+mod reference_measure;
+mod regression_oracle;
+
+pub use action::{Action, Batch, Item, Vector, Vectors};
+pub use catalogue::Catalogue;
+pub use certificate::{Certificate, Guarantee};
+pub use context::{Context, ContextError};
+pub use density::{Density, Propensity, Weight};
+pub use event_rng::{EventRng, Stream};
+pub use igw::Igw;
+pub use load_error::LoadError;
+pub use loss::{Loss, OutOfRange};
+pub use reference_measure::{Extent, OnTheLine, ReferenceMeasure};
+pub use regression_oracle::{Example, LossCurve, MonotonePieces, NotANumber, RegressionOracle};

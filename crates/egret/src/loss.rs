@@ -1,0 +1,98 @@
+use serde::{Deserialize, Serialize};
+
+/// What an action cost: a number in [0, 1], smaller is better.
+///
+/// ```
+/// use egret::Loss;
+///
+/// assert_eq!(Loss::new(0.25)?.get(), 0.25);
+/// assert!(Loss::new(f64::NAN).is_err());
+/// # Ok::<(), egret::OutOfRange>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Loss(f64);
+
+impl Loss {
+    /// Refuses what is not in [0, 1], NaN included.
+    pub fn new(value: f64) -> Result<Self, OutOfRange> {
+        OutOfRange::unless((0.0..=1.0).contains(&value), "loss", value, "[0, 1]")?;
+        Ok(Self(value))
+    }
+
+    /// The number.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Loss {
+    type Error = OutOfRange;
+
+    fn try_from(value: f64) -> Result<Self, OutOfRange> {
+        Self::new(value)
+    }
+}
+
+impl From<Loss> for f64 {
+    fn from(loss: Loss) -> f64 {
+        loss.0
+    }
+}
+
+/// A number was not where it has to be.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("{name} is {value}, expected a number in {expected}")]
+pub struct OutOfRange {
+    /// Which quantity.
+    pub name: &'static str,
+    /// What it was.
+    pub value: f64,
+    /// Where it has to be.
+    pub expected: &'static str,
+}
+
+impl OutOfRange {
+    /// The error, unless `holds`. Write `holds` as what is allowed, so that NaN fails it.
+    pub(crate) fn unless(
+        holds: bool,
+        name: &'static str,
+        value: f64,
+        expected: &'static str,
+    ) -> Result<(), Self> {
+        if holds {
+            Ok(())
+        } else {
+            Err(Self {
+                name,
+                value,
+                expected,
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_unit_interval_passes() {
+        for good in [0.0, 1.0, 0.5, f64::MIN_POSITIVE] {
+            assert_eq!(Loss::new(good).map(Loss::get), Ok(good));
+        }
+        for bad in [
+            -1e-300,
+            1.0 + f64::EPSILON,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+        ] {
+            assert!(Loss::new(bad).is_err(), "{bad}");
+        }
+        let error = Loss::new(f64::NAN).expect_err("NaN is no loss");
+        assert_eq!(
+            error.to_string(),
+            "loss is NaN, expected a number in [0, 1]"
+        );
+    }
+}

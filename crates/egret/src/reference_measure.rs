@@ -1,0 +1,52 @@
+use crate::{Action, Catalogue, EventRng};
+
+/// μ(·|x), the measure that every density is taken against.
+///
+/// Draws are independent given `x`. If they are not, sampling still ends, but the guarantees of
+/// the normaliser and of the weights are void.
+pub trait ReferenceMeasure<X: ?Sized, A: Action>: Send + Sync {
+    /// Appends `n` independent draws to `out`.
+    fn sample(&self, x: &X, n: usize, rng: &mut EventRng, out: &mut A::Batch);
+
+    /// Appends `n` draws that together are spread more evenly than chance would have it.
+    ///
+    /// Each draw alone has the distribution μ, so that a mean over them is unbiased for every
+    /// integrand, and for most it varies less. They are not independent.
+    fn sample_stratified(&self, x: &X, n: usize, rng: &mut EventRng, out: &mut A::Batch) {
+        self.sample(x, n, rng, out);
+    }
+
+    /// How large the space is: what turns dP/dμ into a density by volume, or a probability.
+    fn extent(&self) -> Extent;
+
+    /// The measure as a distribution on the line, if it is one.
+    fn on_the_line(&self) -> Option<&dyn OnTheLine> {
+        None
+    }
+
+    /// The measure as a list of items, if it is one.
+    fn catalogue(&self) -> Option<&Catalogue> {
+        None
+    }
+}
+
+/// How large an action space is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Extent {
+    /// Length, area, volume.
+    Volume(f64),
+    /// So many items.
+    Count(u64),
+    /// Nobody said.
+    Unknown,
+}
+
+/// A continuous distribution on an interval: what an exact integral over actions needs.
+pub trait OnTheLine {
+    /// Where actions lie.
+    fn bounds(&self) -> (f64, f64);
+    /// μ((−∞, a]).
+    fn cdf(&self, a: f64) -> f64;
+    /// Replaces each u ∈ [0, 1] by the action a with cdf(a) = u.
+    fn quantiles(&self, u: &mut [f64]);
+}

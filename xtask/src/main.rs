@@ -1,0 +1,2 @@
+//! All set-up and all checks.
+fn main() {}
