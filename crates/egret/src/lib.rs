@@ -1,26 +1,40 @@
 //! Decisions in action spaces too large to list, learned online, with a log that stays reusable.
 
 mod action;
+mod betting_martingale;
+mod capped_igw;
 mod catalogue;
 mod certificate;
 mod context;
 mod density;
 mod event_rng;
+mod fixed_sample;
 mod igw;
 mod lanes;
 mod load_error;
 mod loss;
+mod mixture_martingale;
+mod normalizer;
+mod normalizing_constant;
 mod reference_measure;
 mod regression_oracle;
+mod rejection_sampler;
 
 pub use action::{Action, Batch, Item, Vector, Vectors};
+pub use betting_martingale::BettingMartingale;
+pub use capped_igw::{CappedIgw, Normalization, Workspace};
 pub use catalogue::Catalogue;
 pub use certificate::{Certificate, Guarantee};
 pub use context::{Context, ContextError};
 pub use density::{Density, Propensity, Weight};
 pub use event_rng::{EventRng, Stream};
+pub use fixed_sample::FixedSample;
 pub use igw::Igw;
 pub use load_error::LoadError;
 pub use loss::{Loss, OutOfRange};
+pub use mixture_martingale::MixtureMartingale;
+pub use normalizer::{Draws, MoreDraws, Normalizer, Promise};
+pub use normalizing_constant::{NormalizingConstant, RelativeError};
 pub use reference_measure::{Extent, OnTheLine, ReferenceMeasure};
 pub use regression_oracle::{Example, LossCurve, MonotonePieces, NotANumber, RegressionOracle};
+pub use rejection_sampler::SampleError;

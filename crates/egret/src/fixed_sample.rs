@@ -1,0 +1,235 @@
+use crate::normalizer::uniform_certificate;
+use crate::{Certificate, Draws, EventRng, Guarantee, Igw, Normalizer, NotANumber, Promise};
+
+/// As many draws as suffice for any f̂: β is an order statistic.
+///
+/// Give each draw aᵢ ∼ μ a uniform Uᵢ and set
+///
+/// βᵢ = f̂(x, aᵢ) − (1/Uᵢ − 1)/γ.
+///
+/// Then βᵢ ≤ β exactly if Uᵢ ≤ g(aᵢ; β)/τ, so that P(βᵢ ≤ β) = z(β)/τ: the βᵢ are independent with a
+/// continuous distribution function that *is* z, up to the factor τ. The k-th smallest of n has
+/// z(β₍ₖ₎)/τ distributed as the k-th smallest of n uniforms, whatever f̂ and μ are, and the chance to
+/// leave [1/κ∞, 1] is exactly
+///
+/// P(Bin(n, 1/τ) < k) + P(Bin(n, 1/(κ∞τ)) ≥ k).
+///
+/// Both tails are at most those of the Poisson distributions with the same means (Anderson and
+/// Samuels 1967), which makes k and Λ = n/τ depend on κ∞ and δ alone. There is no grid and no
+/// logarithm of γ: at κ∞ = 24, δ = 0.025 it takes 7.5τ draws, where Theorem 2 of the paper asks
+/// for 471τ to 886τ in its Table 1.
+///
+/// ```
+/// use egret::{FixedSample, Igw, Promise};
+///
+/// let normalizer = FixedSample::new(Promise::new(24.0, 0.025)?);
+/// assert_eq!(normalizer.draws(&Igw::new(200.0, 6368.0)?), 1491);
+/// # Ok::<(), egret::OutOfRange>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct FixedSample {
+    promise: Promise,
+    /// By k: the k-th smallest of n keeps the promise for n/τ in [low, high]. The last has high ≥ low + 1, so
+    /// that some whole n fits for every τ ≥ 1.
+    plans: Vec<Plan>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    k: usize,
+    low: f64,
+    high: f64,
+}
+
+impl FixedSample {
+    /// Works out how many draws keep the promise.
+    pub fn new(promise: Promise) -> Self {
+        // The best failure probability falls with k: double, then bisect for the first k that will do.
+        let mut enough = 1;
+        while Plan::new(enough, promise).is_none() {
+            enough *= 2;
+        }
+        let mut too_few = enough / 2;
+        while too_few + 1 < enough {
+            let middle = (too_few + enough) / 2;
+            if Plan::new(middle, promise).is_some() {
+                enough = middle;
+            } else {
+                too_few = middle;
+            }
+        }
+        let mut plans: Vec<Plan> = Vec::new();
+        for plan in (enough..).filter_map(|k| Plan::new(k, promise)) {
+            plans.push(plan);
+            if plan.low + 1.0 <= plan.high {
+                break;
+            }
+        }
+        Self { promise, plans }
+    }
+
+    /// The smallest number of draws after which [`certify`](Normalizer::certify) keeps its promise.
+    pub fn draws(&self, igw: &Igw) -> usize {
+        self.order(igw.tau()).1
+    }
+
+    /// (k, n): the k-th smallest of n.
+    fn order(&self, tau: f64) -> (usize, usize) {
+        self.plans
+            .iter()
+            .filter_map(|plan| {
+                let n = (plan.low * tau).ceil();
+                (n <= plan.high * tau).then_some((plan.k, n as usize))
+            })
+            .min_by_key(|&(_, n)| n)
+            .expect("the last plan has room for a whole number")
+    }
+
+    /// β from the first draws of `fhats`, of which there are at least as many as [`draws`](Self::draws) says.
+    pub(crate) fn beta(&self, igw: &Igw, fhats: &[f64], rng: &mut EventRng) -> f64 {
+        let (k, n) = self.order(igw.tau());
+        kth_threshold(igw, &fhats[..n], k, rng)
+    }
+}
+
+impl Normalizer for FixedSample {
+    fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, NotANumber> {
+        if let Some(certificate) = uniform_certificate(igw) {
+            return Ok(certificate);
+        }
+        let n = self.draws(igw);
+        draws.extend_to(n)?;
+        let (fhats, rng) = draws.seen_and_rng();
+        let beta = self.beta(igw, fhats, rng);
+        Ok(self.promise.certificate(beta, Guarantee::FixedSample, n))
+    }
+}
+
+impl Plan {
+    /// The means Λ for which P(Poi(Λ) < k) + P(Poi(Λ/κ∞) ≥ k) ≤ δ, if there are any.
+    ///
+    /// The sum falls and then rises: its minimum is where the derivatives cancel,
+    /// e^{−Λ} = e^{−Λ/κ∞} κ∞^{−k}, that is at Λ = k ln κ∞ / (1 − 1/κ∞).
+    fn new(k: usize, promise: Promise) -> Option<Self> {
+        let kappa_inf = promise.kappa_inf();
+        let failure =
+            |mean: f64| poisson_below(k, mean) + (1.0 - poisson_below(k, mean / kappa_inf));
+        let best = k as f64 * libm::log(kappa_inf) / (1.0 - 1.0 / kappa_inf);
+        if promise.delta() < failure(best) {
+            return None;
+        }
+        let keeps = |mean: f64| failure(mean) <= promise.delta();
+        Some(Self {
+            k,
+            low: bisect(0.0, best, keeps),
+            high: bisect(2.0 * best + kappa_inf * (k as f64 + 40.0), best, keeps),
+        })
+    }
+}
+
+/// The end of the range where `holds`, between `out` where it does not and `inside` where it does.
+fn bisect(mut out: f64, mut inside: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..60 {
+        let middle = 0.5 * (out + inside);
+        if holds(middle) {
+            inside = middle;
+        } else {
+            out = middle;
+        }
+    }
+    inside
+}
+
+/// P(Poi(mean) < k).
+///
+/// From the last term down, since the first underflows where the mean is large.
+fn poisson_below(k: usize, mean: f64) -> f64 {
+    let last = (k - 1) as f64;
+    let mut term = libm::exp(last * libm::log(mean) - mean - libm::lgamma(last + 1.0));
+    let mut sum = 0.0;
+    for i in (0..k).rev() {
+        sum += term;
+        term *= i as f64 / mean;
+    }
+    sum
+}
+
+/// The k-th smallest βᵢ.
+///
+/// Keeps the k smallest so far in order, the largest of them last; few draws are among them.
+fn kth_threshold(igw: &Igw, fhats: &[f64], k: usize, rng: &mut EventRng) -> f64 {
+    const CHUNK: usize = 256;
+    let mut smallest = smallvec::SmallVec::<[f64; 32]>::from_elem(f64::INFINITY, k);
+    let mut units = [0.0; CHUNK];
+    for fhats in fhats.chunks(CHUNK) {
+        let thresholds = &mut units[..fhats.len()];
+        rng.fill_unit(thresholds);
+        for (unit, fhat) in thresholds.iter_mut().zip(fhats) {
+            *unit = fhat - (1.0 / *unit - 1.0) / igw.gamma();
+        }
+        for &threshold in thresholds.iter() {
+            if threshold < smallest[k - 1] {
+                let place = smallest.partition_point(|&kept| kept <= threshold);
+                smallest[place..].rotate_right(1);
+                smallest[place] = threshold;
+            }
+        }
+    }
+    smallest[k - 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stream;
+    use statrs::distribution::{Binomial, DiscreteCDF};
+
+    fn failure_probability(k: usize, n: usize, tau: f64, kappa_inf: f64) -> f64 {
+        let below = Binomial::new(1.0 / tau, n as u64).expect("a probability");
+        let above = Binomial::new(1.0 / (kappa_inf * tau), n as u64).expect("a probability");
+        below.cdf(k as u64 - 1) + above.sf(k as u64 - 1)
+    }
+
+    #[test]
+    fn binomial_tails_keep_the_promise() {
+        for kappa_inf in [1.05, 1.5, 2.0, 4.0, 24.0, 1000.0] {
+            for delta in [0.5, 0.05, 0.025, 1e-6] {
+                let promise = Promise::new(kappa_inf, delta).expect("in range");
+                let normalizer = FixedSample::new(promise);
+                for tau in [1.01, 1.5, 2.0, 3.7, 20.0, 200.0, 2048.0] {
+                    let (k, n) = normalizer.order(tau);
+                    let failure = failure_probability(k, n, tau, kappa_inf);
+                    assert!(
+                        failure <= delta,
+                        "{failure} at {kappa_inf} {delta} {tau}: {k} of {n}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fewer_draws_would_not_do() {
+        let normalizer = FixedSample::new(Promise::new(4.0, 0.05).expect("in range"));
+        let (tau, (_, n)) = (200.0, normalizer.order(200.0));
+        let fewer = n * 97 / 100;
+        assert!((1..100).all(|k| 0.05 < failure_probability(k, fewer, tau, 4.0)));
+    }
+
+    #[test]
+    fn the_kth_threshold_is_the_kth() {
+        let igw = Igw::new(20.0, 304.0).expect("in range");
+        let mut fhats = vec![0.0; 700];
+        EventRng::new(1, 1, Stream::World).fill_unit(&mut fhats);
+        let mut rng = EventRng::new(1, 2, Stream::Beta);
+        let mut all: Vec<f64> = fhats
+            .iter()
+            .map(|fhat| fhat - (1.0 / rng.unit() - 1.0) / 304.0)
+            .collect();
+        all.sort_by(f64::total_cmp);
+        for k in [1, 2, 9, 33, 60] {
+            let mut rng = EventRng::new(1, 2, Stream::Beta);
+            assert_eq!(kth_threshold(&igw, &fhats, k, &mut rng), all[k - 1]);
+        }
+    }
+}

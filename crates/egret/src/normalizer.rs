@@ -1,0 +1,106 @@
+use crate::{Certificate, EventRng, Guarantee, Igw, NotANumber, OutOfRange};
+
+/// Finds β with z(β) = ∫ g(a; β) dμ in [1/κ∞, 1], failing with probability at most δ.
+///
+/// It needs numbers alone, and so knows no context and no action; a test hands it a list.
+pub trait Normalizer: Send + Sync {
+    /// Draws as often as need be and returns β with what is certified about it.
+    fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, NotANumber>;
+}
+
+/// κ∞ and δ, checked: what a normaliser promises.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Promise {
+    kappa_inf: f64,
+    delta: f64,
+}
+
+impl Promise {
+    /// z(β) ∈ [1/κ∞, 1] but for probability δ; κ∞ ≥ 1.05 and 0 < δ < 1.
+    ///
+    /// Draws needed grow as 1/(κ∞ − 1)²: closer to 1, take the exact normaliser.
+    pub fn new(kappa_inf: f64, delta: f64) -> Result<Self, OutOfRange> {
+        OutOfRange::unless(
+            1.05 <= kappa_inf && kappa_inf.is_finite(),
+            "kappa_inf",
+            kappa_inf,
+            "[1.05, inf)",
+        )?;
+        OutOfRange::unless(0.0 < delta && delta < 1.0, "delta", delta, "(0, 1)")?;
+        Ok(Self { kappa_inf, delta })
+    }
+
+    /// κ∞.
+    pub fn kappa_inf(&self) -> f64 {
+        self.kappa_inf
+    }
+
+    /// δ.
+    pub fn delta(&self) -> f64 {
+        self.delta
+    }
+
+    /// The certificate for a β found in this way.
+    pub(crate) fn certificate(&self, beta: f64, guarantee: Guarantee, draws: usize) -> Certificate {
+        Certificate {
+            beta,
+            guarantee,
+            kappa_inf: self.kappa_inf,
+            delta: self.delta,
+            draws,
+        }
+    }
+}
+
+/// At τ = 1 only the uniform density is allowed: β = 1 makes g = 1 everywhere, without a draw.
+pub(crate) fn uniform_certificate(igw: &Igw) -> Option<Certificate> {
+    (igw.tau() == 1.0).then_some(Certificate {
+        beta: 1.0,
+        guarantee: Guarantee::Exact,
+        kappa_inf: 1.0,
+        delta: 0.0,
+        draws: 0,
+    })
+}
+
+/// f̂(x, a) for independent a ∼ μ: those drawn so far, and more on demand.
+pub struct Draws<'a> {
+    fhats: &'a mut Vec<f64>,
+    rng: &'a mut EventRng,
+    more: &'a mut MoreDraws<'a>,
+}
+
+/// Appends so many fresh draws of f̂(x, a).
+pub type MoreDraws<'a> =
+    dyn FnMut(usize, &mut EventRng, &mut Vec<f64>) -> Result<(), NotANumber> + 'a;
+
+impl<'a> Draws<'a> {
+    /// `fhats` is emptied and then holds what `more` appends.
+    pub fn new(
+        fhats: &'a mut Vec<f64>,
+        rng: &'a mut EventRng,
+        more: &'a mut MoreDraws<'a>,
+    ) -> Self {
+        fhats.clear();
+        Self { fhats, rng, more }
+    }
+
+    /// Draws until there are `n`.
+    pub fn extend_to(&mut self, n: usize) -> Result<(), NotANumber> {
+        let missing = n.saturating_sub(self.fhats.len());
+        if 0 < missing {
+            (self.more)(missing, self.rng, self.fhats)?;
+        }
+        Ok(())
+    }
+
+    /// Those drawn so far.
+    pub fn seen(&self) -> &[f64] {
+        self.fhats
+    }
+
+    /// Those drawn so far, and the generator, for a normaliser with chances of its own.
+    pub(crate) fn seen_and_rng(&mut self) -> (&[f64], &mut EventRng) {
+        (self.fhats, self.rng)
+    }
+}

@@ -1,0 +1,105 @@
+use crate::{Action, Batch, EventRng, Igw, LossCurve, NotANumber, ReferenceMeasure};
+
+/// Draws a ∼ μ and accepts with probability g(a; β)/τ (Algorithm 4 of the paper).
+///
+/// The action then has density g/z; it takes κτ proposals on average, and no z is needed. When
+/// the budget is spent there is an error, never an action: which action would come next depends on
+/// how long it took.
+pub(crate) struct RejectionSampler {
+    /// The most proposals before giving up.
+    pub budget: usize,
+}
+
+/// An accepted proposal.
+pub(crate) struct Accepted<A> {
+    pub action: A,
+    pub fhat: f64,
+    pub proposals: usize,
+}
+
+/// What the loop works in.
+pub(crate) struct Proposals<A: Action> {
+    pub actions: A::Batch,
+    pub fhats: Vec<f64>,
+    pub units: Vec<f64>,
+}
+
+impl<A: Action> Default for Proposals<A> {
+    fn default() -> Self {
+        Self {
+            actions: A::Batch::default(),
+            fhats: Vec::new(),
+            units: Vec::new(),
+        }
+    }
+}
+
+impl RejectionSampler {
+    pub(crate) fn sample<X: ?Sized, A: Action>(
+        &self,
+        igw: &Igw,
+        beta: f64,
+        x: &X,
+        measure: &dyn ReferenceMeasure<X, A>,
+        curve: &LossCurve<'_, X, A>,
+        rng: &mut EventRng,
+        work: &mut Proposals<A>,
+    ) -> Result<Accepted<A>, SampleError> {
+        // τ proposals accept with probability 1 − 1/e or so; what is left of a batch is lost work.
+        let batch = (0.75 * igw.tau()).ceil().clamp(8.0, 512.0) as usize;
+        let mut proposals = 0;
+        while proposals < self.budget {
+            let n = batch.min(self.budget - proposals);
+            work.actions.clear();
+            measure.sample(x, n, rng, &mut work.actions);
+            curve.predict(&work.actions, &mut work.fhats)?;
+            work.units.resize(n, 0.0);
+            rng.fill_unit(&mut work.units);
+            if let Some(index) = first_accepted(igw, beta, &work.fhats, &work.units) {
+                return Ok(Accepted {
+                    action: work.actions.get(index),
+                    fhat: work.fhats[index],
+                    proposals: proposals + index + 1,
+                });
+            }
+            proposals += n;
+        }
+        Err(SampleError::BudgetSpent { proposals })
+    }
+}
+
+/// The first i with uᵢ < 1/(1 + γ(f̂ᵢ − β)₊).
+fn first_accepted(igw: &Igw, beta: f64, fhats: &[f64], units: &[f64]) -> Option<usize> {
+    // Multiplied out there is no division, and the test of a block has no branch inside.
+    let accepts = |fhat: f64, unit: f64| unit * (1.0 + igw.gamma() * (fhat - beta).max(0.0)) < 1.0;
+    const BLOCK: usize = 32;
+    for (block, (fhats, units)) in fhats.chunks(BLOCK).zip(units.chunks(BLOCK)).enumerate() {
+        let any = fhats
+            .iter()
+            .zip(units)
+            .fold(false, |any, (&fhat, &unit)| any | accepts(fhat, unit));
+        if any {
+            let inside = fhats
+                .iter()
+                .zip(units)
+                .position(|(&fhat, &unit)| accepts(fhat, unit));
+            return inside.map(|index| block * BLOCK + index);
+        }
+    }
+    None
+}
+
+/// Why there is no action.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SampleError {
+    /// Too unlucky, or the budget is too small for τ: raise the budget or lower τ.
+    #[error("no action accepted in {proposals} proposals, raise the budget or lower tau")]
+    BudgetSpent {
+        /// How many there were.
+        proposals: usize,
+    },
+    /// The oracle predicted NaN.
+    #[error(transparent)]
+    NotANumber(#[from] NotANumber),
+}
