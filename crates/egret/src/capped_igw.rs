@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use crate::normalizing_constant::{self, mean_weight};
 use crate::rejection_sampler::{Proposals, RejectionSampler};
 use crate::{
-    Action, Batch, BettingMartingale, Certificate, Draws, EventRng, FixedSample, Igw, LossCurve,
-    MixtureMartingale, Normalizer, NormalizingConstant, NotANumber, OutOfRange, Promise,
+    Action, Batch, BettingMartingale, Certificate, DrawBuffers, Draws, EventRng, FixedSample, Igw,
+    LossCurve, MixtureMartingale, Normalizer, NormalizingConstant, NotANumber, OutOfRange, Promise,
     ReferenceMeasure, RelativeError, SampleError, Stream,
 };
 
@@ -80,7 +80,7 @@ pub(crate) struct Drawn<A> {
 pub struct Workspace<A: Action> {
     pub(crate) prepared: Vec<f64>,
     pub(crate) proposals: Proposals<A>,
-    pub(crate) seen: Vec<f64>,
+    pub(crate) seen: DrawBuffers,
 }
 
 impl<A: Action> Default for Workspace<A> {
@@ -88,7 +88,7 @@ impl<A: Action> Default for Workspace<A> {
         Self {
             prepared: Vec::new(),
             proposals: Proposals::default(),
-            seen: Vec::new(),
+            seen: DrawBuffers::default(),
         }
     }
 }
@@ -118,7 +118,7 @@ impl CappedSampler {
         curve: &LossCurve<'_, X, A>,
         (seed, event): (u64, u64),
         proposals: &mut Proposals<A>,
-        seen: &mut Vec<f64>,
+        seen: &mut DrawBuffers,
     ) -> Result<Drawn<A>, SampleError> {
         let certificate = self.beta(igw, x, measure, curve, (seed, event), proposals, seen)?;
         let beta = certificate.beta;
@@ -132,10 +132,10 @@ impl CappedSampler {
             proposals,
         )?;
         // The draws that chose β tell how many fresh ones ẑ needs, and nothing else.
-        let kappa = if seen.is_empty() {
+        let kappa = if seen.fhats.is_empty() {
             1.0
         } else {
-            (1.0 / mean_weight(igw, beta, seen)).clamp(1.0, certificate.kappa_inf)
+            (1.0 / mean_weight(igw, beta, &seen.fhats)).clamp(1.0, certificate.kappa_inf)
         };
         let z = if kappa == 1.0 && igw.tau() == 1.0 {
             NormalizingConstant::exact(1.0)
@@ -168,7 +168,7 @@ impl CappedSampler {
         curve: &LossCurve<'_, X, A>,
         (seed, event): (u64, u64),
         work: &mut Proposals<A>,
-        seen: &mut Vec<f64>,
+        seen: &mut DrawBuffers,
     ) -> Result<Certificate, NotANumber> {
         let mut rng = EventRng::new(seed, event, Stream::Beta);
         let mut more = |n: usize, rng: &mut EventRng, out: &mut Vec<f64>| {

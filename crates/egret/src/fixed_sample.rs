@@ -73,6 +73,20 @@ impl FixedSample {
         self.order(igw.tau()).1
     }
 
+    /// The sharpest promise that twice the draws of [`new`](Self::new) can keep, and its δ.
+    pub(crate) fn with_twice_the_draws(promise: Promise) -> (Self, f64) {
+        let mean = 2.0 * Self::new(promise).plans[0].low;
+        let failure = |k: usize| failure(k, mean, promise.kappa_inf());
+        let mut delta = failure(1);
+        for k in 2.. {
+            if delta <= failure(k) {
+                break;
+            }
+            delta = failure(k);
+        }
+        (Self::new(promise.with_delta(delta)), delta)
+    }
+
     /// (k, n): the k-th smallest of n.
     fn order(&self, tau: f64) -> (usize, usize) {
         self.plans
@@ -112,8 +126,7 @@ impl Plan {
     /// e^{−Λ} = e^{−Λ/κ∞} κ∞^{−k}, that is at Λ = k ln κ∞ / (1 − 1/κ∞).
     fn new(k: usize, promise: Promise) -> Option<Self> {
         let kappa_inf = promise.kappa_inf();
-        let failure =
-            |mean: f64| poisson_below(k, mean) + (1.0 - poisson_below(k, mean / kappa_inf));
+        let failure = |mean: f64| failure(k, mean, kappa_inf);
         let best = k as f64 * libm::log(kappa_inf) / (1.0 - 1.0 / kappa_inf);
         if promise.delta() < failure(best) {
             return None;
@@ -138,6 +151,11 @@ fn bisect(mut out: f64, mut inside: f64, holds: impl Fn(f64) -> bool) -> f64 {
         }
     }
     inside
+}
+
+/// P(Poi(mean) < k) + P(Poi(mean/κ∞) ≥ k).
+fn failure(k: usize, mean: f64, kappa_inf: f64) -> f64 {
+    poisson_below(k, mean) + (1.0 - poisson_below(k, mean / kappa_inf))
 }
 
 /// P(Poi(mean) < k).
@@ -214,6 +232,20 @@ mod tests {
         let (tau, (_, n)) = (200.0, normalizer.order(200.0));
         let fewer = n * 97 / 100;
         assert!((1..100).all(|k| 0.05 < failure_probability(k, fewer, tau, 4.0)));
+    }
+
+    #[test]
+    fn twice_the_draws_are_twice_the_draws() {
+        for (kappa_inf, delta) in [(2.0, 0.1), (4.0, 0.05), (24.0, 0.025)] {
+            let promise = Promise::new(kappa_inf, delta).expect("in range");
+            let once = FixedSample::new(promise);
+            let (twice, share) = FixedSample::with_twice_the_draws(promise);
+            assert!(share < delta / 4.0, "{share}");
+            for tau in [2.0, 20.0, 200.0] {
+                let igw = Igw::new(tau, 1.0).expect("in range");
+                assert!(twice.draws(&igw) <= 2 * once.draws(&igw));
+            }
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod normalizing_constant;
 mod reference_measure;
 mod regression_oracle;
 mod rejection_sampler;
+mod wealth;
 
 pub use action::{Action, Batch, Item, Vector, Vectors};
 pub use betting_martingale::BettingMartingale;
@@ -33,7 +34,7 @@ pub use igw::Igw;
 pub use load_error::LoadError;
 pub use loss::{Loss, OutOfRange};
 pub use mixture_martingale::MixtureMartingale;
-pub use normalizer::{Draws, MoreDraws, Normalizer, Promise};
+pub use normalizer::{DrawBuffers, Draws, MoreDraws, Normalizer, Promise};
 pub use normalizing_constant::{NormalizingConstant, RelativeError};
 pub use reference_measure::{Extent, OnTheLine, ReferenceMeasure};
 pub use regression_oracle::{Example, LossCurve, MonotonePieces, NotANumber, RegressionOracle};

@@ -1,17 +1,285 @@
-use crate::{Certificate, Draws, FixedSample, Igw, Normalizer, NotANumber, Promise};
+use crate::lanes::LANES;
+use crate::normalizer::uniform_certificate;
+use crate::normalizing_constant::mean_weight;
+use crate::wealth::LogProduct;
+use crate::{Certificate, Draws, FixedSample, Guarantee, Igw, Normalizer, NotANumber, Promise};
 
-/// Placeholder.
-pub struct MixtureMartingale(FixedSample);
+/// Two martingales as in the paper's Algorithm 3, each a mixture over a few constant bets.
+///
+/// W⁻ₙ(β) = Σⱼ πⱼ Πₘ (1 + νⱼ (1 − g(aₘ; β))),  W⁺ₙ(β) = Σⱼ πⱼ Πₘ (1 + vⱼ (g(aₘ; β) − 1/κ∞))
+///
+/// Some β with W⁻(β) ≥ 2/δ ≤ W⁺(β) has z(β) ∈ [1/κ∞, 1] but for probability δ, by the monotonicity that Algorithm 3
+/// rests on. Bets that do not change have two merits beside losing no draws to learning them: the wealth at any β is a
+/// product over the draws, so that it is looked at a few times and not after each of them; and whether *any* β will
+/// do is settled by one that fails on both sides.
+///
+/// Where γ is so large that g is close to τ times an indicator, no bet does better than counting, and
+/// [`FixedSample`] takes over before the first draw. [`looks_like_a_step`] says when.
+#[derive(Debug, Clone)]
+pub struct MixtureMartingale {
+    promise: Promise,
+    counting: FixedSample,
+    backstop: FixedSample,
+    log_threshold: f64,
+}
+
+/// Bets on z < 1, in parts of the largest 1/(τ − 1), and the wealth each starts with.
+const LOWER_BETS: [(f64, f64); 2] = [(0.95, 0.8), (0.5, 0.2)];
+
+/// Bets on z > 1/κ∞ in units of 1/τ (and at most 0.95 κ∞), and the wealth each starts with.
+const UPPER_BETS: [(f64, f64); 4] = [(1.0, 0.25), (4.0, 0.25), (16.0, 0.25), (64.0, 0.25)];
 
 impl MixtureMartingale {
-    /// Placeholder.
+    /// Keeps the promise with few draws.
     pub fn new(promise: Promise) -> Self {
-        Self(FixedSample::new(promise))
+        let (backstop, share) = FixedSample::with_twice_the_draws(promise);
+        Self {
+            promise,
+            counting: FixedSample::new(promise),
+            backstop,
+            log_threshold: libm::log(2.0 / (promise.delta() - share)),
+        }
     }
 }
 
 impl Normalizer for MixtureMartingale {
     fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, NotANumber> {
-        self.0.certify(igw, draws)
+        if let Some(certificate) = uniform_certificate(igw) {
+            return Ok(certificate);
+        }
+        if looks_like_a_step(igw, self.promise.kappa_inf()) {
+            return self.counting.certify(igw, draws);
+        }
+        let certified = |beta, n| self.promise.certificate(beta, Guarantee::Mixture, n);
+        let bets = Bets::new(igw, self.promise.kappa_inf());
+        let most = self.backstop.draws(igw);
+        // Before this many draws even g = 0 throughout would not be enough.
+        let least = self.log_threshold / libm::log1p(bets.lower[0].0);
+        let mut n = (1.15 * least).ceil() as usize;
+        let mut beta = None;
+        while n < most {
+            draws.extend_to(n)?;
+            let fhats = draws.seen();
+            let start = match beta {
+                Some(beta) => beta,
+                None => typical_beta(igw, fhats),
+            };
+            let search = bets.search(igw, fhats, start, self.log_threshold);
+            match search {
+                Search::Found(beta) => return Ok(certified(beta, n)),
+                Search::NeedsMore { at, log_wealth } => {
+                    beta = Some(at);
+                    // The wealth grows by a factor a draw: how many more the poorer side wants.
+                    let growth = self.log_threshold / log_wealth.max(0.1);
+                    n = (n as f64 * growth.clamp(1.06, 1.3)).ceil() as usize;
+                }
+            }
+        }
+        draws.extend_to(most)?;
+        let (fhats, rng) = draws.seen_and_rng();
+        Ok(certified(self.backstop.beta(igw, fhats, rng), most))
+    }
+}
+
+/// Whether g at the right β is close to τ times an indicator, if f̂ rises from its minimum with a slope about 1.
+///
+/// Then z(min f̂) = (2τ/γ) ln(1 + γ/2), and where that is far below 1/κ∞, β must lie above the minimum, with
+/// most of z from actions at the cap. A wrong guess costs draws, never the promise: it is made before the first.
+fn looks_like_a_step(igw: &Igw, kappa_inf: f64) -> bool {
+    let at_minimum = 2.0 * igw.tau() / igw.gamma() * libm::log1p(0.5 * igw.gamma());
+    at_minimum * kappa_inf < 0.8
+}
+
+/// A β at which the mean of g over the first draws is about ½: where to look first.
+fn typical_beta(igw: &Igw, fhats: &[f64]) -> f64 {
+    let few = &fhats[..fhats.len().min(256)];
+    let least = few.iter().copied().fold(1.0, f64::min);
+    let (mut low, mut high) = (least - igw.tau() / igw.gamma(), 1.0);
+    for _ in 0..14 {
+        let middle = 0.5 * (low + high);
+        if mean_weight(igw, middle, few) < 0.5 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+struct Bets {
+    lower: [(f64, f64); LOWER_BETS.len()],
+    upper: [(f64, f64); UPPER_BETS.len()],
+    target: f64,
+}
+
+enum Search {
+    Found(f64),
+    /// No β will do yet; near `at` both sides are about as rich, the poorer with `log_wealth`.
+    NeedsMore {
+        at: f64,
+        log_wealth: f64,
+    },
+}
+
+impl Bets {
+    fn new(igw: &Igw, kappa_inf: f64) -> Self {
+        Self {
+            lower: LOWER_BETS.map(|(bet, share)| (bet / (igw.tau() - 1.0), share)),
+            upper: UPPER_BETS.map(|(bet, share)| ((bet / igw.tau()).min(0.95 * kappa_inf), share)),
+            target: 1.0 / kappa_inf,
+        }
+    }
+
+    /// Looks for a β at which both wealths reach the threshold.
+    ///
+    /// ln W⁻ falls in β and ln W⁺ rises: a β that fails on one side says where to go on, one that fails on both that
+    /// there is none.
+    fn search(&self, igw: &Igw, fhats: &[f64], start: f64, log_threshold: f64) -> Search {
+        let scale = 1.0 / igw.gamma();
+        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+        let (mut low_excess, mut high_excess) = (0.0, 0.0);
+        let mut beta = start;
+        let mut step = 4.0 * scale;
+        for _ in 0..60 {
+            let (lower, upper) = self.log_wealths(igw, beta, fhats);
+            let (lower, upper) = (lower - log_threshold, upper - log_threshold);
+            if 0.0 <= lower && 0.0 <= upper {
+                return Search::Found(beta);
+            }
+            if lower < 0.0 && upper < 0.0 {
+                return Search::NeedsMore {
+                    at: beta,
+                    log_wealth: lower.min(upper) + log_threshold,
+                };
+            }
+            let difference = lower - upper;
+            if 0.0 < difference {
+                (low, low_excess) = (beta, difference);
+            } else {
+                (high, high_excess) = (beta, difference);
+            }
+            beta = if low.is_finite() && high.is_finite() {
+                if high - low < 1e-3 * scale {
+                    break;
+                }
+                let share = (low_excess / (low_excess - high_excess)).clamp(0.1, 0.9);
+                low + share * (high - low)
+            } else {
+                step *= 2.0;
+                if high.is_finite() {
+                    high - step
+                } else {
+                    low + step
+                }
+            };
+            if 1.0 < beta {
+                beta = 1.0;
+            }
+        }
+        Search::NeedsMore {
+            at: beta,
+            log_wealth: log_threshold,
+        }
+    }
+
+    /// (ln W⁻, ln W⁺) at β.
+    fn log_wealths(&self, igw: &Igw, beta: f64, fhats: &[f64]) -> (f64, f64) {
+        let bets: [f64; BETS] = std::array::from_fn(|j| match j.checked_sub(LOWER_BETS.len()) {
+            None => -self.lower[j].0,
+            Some(j) => self.upper[j].0,
+        });
+        let offsets: [f64; BETS] = std::array::from_fn(|j| match j.checked_sub(LOWER_BETS.len()) {
+            None => 1.0 + self.lower[j].0,
+            Some(j) => 1.0 - self.upper[j].0 * self.target,
+        });
+        let logs = log_products(igw.tau(), igw.gamma(), beta, fhats, &offsets, &bets);
+        let (lower, upper) = logs.split_at(LOWER_BETS.len());
+        (
+            log_mixture(lower, &LOWER_BETS),
+            log_mixture(upper, &UPPER_BETS),
+        )
+    }
+}
+
+const BETS: usize = LOWER_BETS.len() + UPPER_BETS.len();
+
+/// ln Σ πⱼ exp(logⱼ).
+fn log_mixture(logs: &[f64], bets: &[(f64, f64)]) -> f64 {
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = logs
+        .iter()
+        .zip(bets)
+        .map(|(log, (_, share))| share * libm::exp(log - most))
+        .sum();
+    most + libm::log(sum)
+}
+
+/// For each bet, Σ ln(offset + bet · g).
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn log_products(
+    tau: f64,
+    gamma: f64,
+    beta: f64,
+    fhats: &[f64],
+    offsets: &[f64; BETS],
+    bets: &[f64; BETS],
+) -> [f64; BETS] {
+    let mut products = [LogProduct::ONE; BETS];
+    let (rows, rest) = fhats.as_chunks::<LANES>();
+    // A factor is between 0.05 and 65, or κ∞τ where τ is small: 32 of them stay far from both ends of a double.
+    for rows in rows.chunks(32) {
+        for fhats in rows {
+            let mut g = [0.0; LANES];
+            for (g, fhat) in g.iter_mut().zip(fhats) {
+                *g = tau / (1.0 + gamma * (fhat - beta).max(0.0));
+            }
+            for ((product, offset), bet) in products.iter_mut().zip(offsets).zip(bets) {
+                product.multiply(&g.map(|g| offset + bet * g));
+            }
+        }
+        products.iter_mut().for_each(LogProduct::normalize);
+    }
+    for ((product, offset), bet) in products.iter_mut().zip(offsets).zip(bets) {
+        let mut last = [1.0; LANES];
+        for (last, fhat) in last.iter_mut().zip(rest) {
+            let g = tau / (1.0 + gamma * (fhat - beta).max(0.0));
+            *last = offset + bet * g;
+        }
+        product.multiply(&last);
+    }
+    products.map(LogProduct::ln)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_a_distribution() {
+        let total = |bets: &[(f64, f64)]| bets.iter().map(|(_, share)| share).sum::<f64>();
+        assert!((total(&LOWER_BETS) - 1.0).abs() < 1e-15);
+        assert!((total(&UPPER_BETS) - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn log_wealths_are_the_plain_sums() {
+        let igw = Igw::new(20.0, 304.0).expect("in range");
+        let bets = Bets::new(&igw, 24.0);
+        let fhats: Vec<f64> = (0..333).map(|i| f64::from(i % 13) / 13.0).collect();
+        let plain = |sign: f64, target: f64, bets: &[(f64, f64)]| {
+            bets.iter()
+                .map(|(bet, share)| {
+                    share
+                        * fhats
+                            .iter()
+                            .map(|&fhat| 1.0 + bet * sign * (target - igw.weight(fhat, 0.01)))
+                            .product::<f64>()
+                })
+                .sum::<f64>()
+                .ln()
+        };
+        let (lower, upper) = bets.log_wealths(&igw, 0.01, &fhats);
+        assert!((lower - plain(1.0, 1.0, &bets.lower)).abs() < 1e-9);
+        assert!((upper - plain(-1.0, 1.0 / 24.0, &bets.upper)).abs() < 1e-9);
     }
 }

@@ -40,6 +40,11 @@ impl Promise {
         self.delta
     }
 
+    /// The same κ∞ at another δ.
+    pub(crate) fn with_delta(self, delta: f64) -> Self {
+        Self { delta, ..self }
+    }
+
     /// The certificate for a β found in this way.
     pub(crate) fn certificate(&self, beta: f64, guarantee: Guarantee, draws: usize) -> Certificate {
         Certificate {
@@ -65,7 +70,7 @@ pub(crate) fn uniform_certificate(igw: &Igw) -> Option<Certificate> {
 
 /// f̂(x, a) for independent a ∼ μ: those drawn so far, and more on demand.
 pub struct Draws<'a> {
-    fhats: &'a mut Vec<f64>,
+    pub(crate) buffers: &'a mut DrawBuffers,
     rng: &'a mut EventRng,
     more: &'a mut MoreDraws<'a>,
 }
@@ -74,33 +79,42 @@ pub struct Draws<'a> {
 pub type MoreDraws<'a> =
     dyn FnMut(usize, &mut EventRng, &mut Vec<f64>) -> Result<(), NotANumber> + 'a;
 
+/// The memory of [`Draws`], to be kept from one search to the next.
+#[derive(Debug, Clone, Default)]
+pub struct DrawBuffers {
+    pub(crate) fhats: Vec<f64>,
+    /// A normaliser whose bets change keeps them here, one list for each side.
+    pub(crate) bets: [Vec<f64>; 2],
+}
+
 impl<'a> Draws<'a> {
-    /// `fhats` is emptied and then holds what `more` appends.
+    /// Starts with no draws; `more` appends them.
     pub fn new(
-        fhats: &'a mut Vec<f64>,
+        buffers: &'a mut DrawBuffers,
         rng: &'a mut EventRng,
         more: &'a mut MoreDraws<'a>,
     ) -> Self {
-        fhats.clear();
-        Self { fhats, rng, more }
+        buffers.fhats.clear();
+        Self { buffers, rng, more }
     }
 
     /// Draws until there are `n`.
     pub fn extend_to(&mut self, n: usize) -> Result<(), NotANumber> {
-        let missing = n.saturating_sub(self.fhats.len());
+        let fhats = &mut self.buffers.fhats;
+        let missing = n.saturating_sub(fhats.len());
         if 0 < missing {
-            (self.more)(missing, self.rng, self.fhats)?;
+            (self.more)(missing, self.rng, fhats)?;
         }
         Ok(())
     }
 
     /// Those drawn so far.
     pub fn seen(&self) -> &[f64] {
-        self.fhats
+        &self.buffers.fhats
     }
 
     /// Those drawn so far, and the generator, for a normaliser with chances of its own.
     pub(crate) fn seen_and_rng(&mut self) -> (&[f64], &mut EventRng) {
-        (self.fhats, self.rng)
+        (&self.buffers.fhats, self.rng)
     }
 }
