@@ -109,11 +109,7 @@ impl Adam {
 
     /// Whether every state after a step along this gradient is finite.
     pub(crate) fn accepts(gradient: &[f64]) -> bool {
-        let mut all = true;
-        for entry in gradient {
-            all &= entry.abs() <= LARGEST;
-        }
-        all
+        all_within(gradient)
     }
 
     /// One step down the gradient, which [`accepts`](Self::accepts) has let through.
@@ -141,17 +137,26 @@ impl Adam {
             }
         }
         for &v in &self.v {
-            if !(0.0 <= v && v <= LARGEST * LARGEST) {
+            if !(0.0..=LARGEST * LARGEST).contains(&v) {
                 return invalid(format!("a second moment is {v}"));
             }
         }
         for power in [self.beta1_power, self.beta2_power] {
-            if !(0.0 <= power && power <= 1.0) {
+            if !(0.0..=1.0).contains(&power) {
                 return invalid(format!("a power of a decay rate is {power}"));
             }
         }
         Ok(())
     }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn all_within(gradient: &[f64]) -> bool {
+    let mut all = true;
+    for entry in gradient {
+        all &= entry.abs() <= LARGEST;
+    }
+    all
 }
 
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]

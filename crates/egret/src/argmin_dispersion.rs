@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The paper's regression oracle on an interval: a best action â, and how the loss grows away
-/// from it (Rucker et al. 2023, §5).
+/// from it (Rucker et al. 2023, details of the online experiment).
 ///
 /// f̂(x, a) = q + Σ_{k ∈ {1, 3/2, 2}} |w_k| · |z|ᵏ,  z = (â(x) − a) / (high − low)
 /// â(x) = low + (high − low) · sigmoid(y(x))
@@ -200,6 +200,8 @@ impl<M: ArgminModel> RegressionOracle<Context, f64> for ArgminDispersion<M> {
     }
 }
 
+/// f̂ falls up to â and rises after it, smooth on either side. Where it is clamped to [0, 1] it has
+/// kinks besides: one on each side at most for either end.
 impl<M: ArgminModel> MonotonePieces for ArgminDispersion<M> {
     fn argmin(&self, prepared: &[f64]) -> f64 {
         Dispersion::read(prepared).argmin()
@@ -287,7 +289,7 @@ mod tests {
     }
 
     fn network() -> ArgminDispersion<NetworkArgmin> {
-        oracle(NetworkArgmin::with_hidden(DIM, [7, 6], 3).expect("small"))
+        oracle(NetworkArgmin::with_hidden(DIM, [7, 11], 3).expect("small"))
     }
 
     fn predict<M: ArgminModel>(oracle: &ArgminDispersion<M>, x: &Context, action: f64) -> f64 {
@@ -646,6 +648,29 @@ mod tests {
         assert!(matches!(found, Err(ContextError::Refused(_))), "{found:?}");
         assert_eq!(oracle.save(), before);
     }
+
+    fn bits_after_learning<M: ArgminModel>(mut oracle: ArgminDispersion<M>) -> u64 {
+        teach(&mut oracle, &events(15, 800));
+        predict(&oracle, &events(16, 1)[0].x, 0.5).to_bits()
+    }
+
+    #[test]
+    fn values_are_frozen() {
+        // A change here is value-breaking: the same events would give another model.
+        let wide = NetworkArgmin::with_hidden(DIM, [33, 19], 3).expect("small");
+        let bits = [
+            bits_after_learning(linear()),
+            bits_after_learning(network()),
+            bits_after_learning(oracle(wide)),
+        ];
+        assert_eq!(bits, FROZEN);
+    }
+
+    const FROZEN: [u64; 3] = [
+        4588832889016398801,
+        4595698073221675130,
+        4597433468290821029,
+    ];
 
     #[test]
     fn a_sigmoid_is_accurate_at_both_ends() {

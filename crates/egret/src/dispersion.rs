@@ -55,8 +55,14 @@ impl Dispersion {
     #[inline(always)]
     pub(crate) fn new(head: &[f64; HEAD], bounds: &Bounds, share: f64) -> Self {
         let [q, a, b, c, d, e, f] = *head;
+        let argmin = bounds.low + bounds.width() * share;
         Self {
-            argmin: bounds.low + bounds.width() * share,
+            // Rounding may lead past the end; NaN has to stay NaN.
+            argmin: if argmin > bounds.high {
+                bounds.high
+            } else {
+                argmin
+            },
             inverse_width: 1.0 / bounds.width(),
             q,
             below: [a.abs(), b.abs(), c.abs()],
@@ -218,6 +224,15 @@ mod tests {
             let width = high - low;
             let allowed = width.is_normal() && 0.0 < width && width <= 1.0 / f64::MIN_POSITIVE;
             prop_assert_eq!(Bounds::new(low, high).is_ok(), allowed);
+        }
+
+        #[test]
+        fn the_argmin_is_in_the_interval(low in -1e3..1e3, width in 1e-3..1e3, share in 0.0..=1.0) {
+            let bounds = Bounds::new(low, low + width).expect("ordered");
+            for share in [0.0, share, 1.0 - f64::EPSILON, 1.0] {
+                let argmin = Dispersion::new(&START, &bounds, share).argmin();
+                prop_assert!(bounds.low <= argmin && argmin <= bounds.high);
+            }
         }
 
         #[test]

@@ -1,5 +1,6 @@
 use crate::argmin_model::{check_parameters, initial_rng, push_uniform};
-use crate::{ArgminModel, Context, OutOfRange, lanes};
+use crate::lanes::{LANES, dot, tree};
+use crate::{ArgminModel, Context, OutOfRange};
 
 /// The slope of the leaky ReLU where its input is negative.
 const LEAK: f64 = 0.01;
@@ -112,11 +113,16 @@ fn forward(
     x.for_each(|feature, value| add(h1, value, &w1[feature * first..][..first]));
     rectify(h1);
     h2.copy_from_slice(b2);
-    for (&h, row) in h1.iter().zip(w2.chunks_exact(second)) {
+    let (fours, rest_of_h1) = h1.as_chunks::<4>();
+    let (rows_of_fours, rest_of_w2) = w2.split_at(4 * fours.len() * second);
+    for (&h, rows) in fours.iter().zip(rows_of_fours.chunks_exact(4 * second)) {
+        add_four(h2, h, rows);
+    }
+    for (&h, row) in rest_of_h1.iter().zip(rest_of_w2.chunks_exact(second)) {
         add(h2, h, row);
     }
     rectify(h2);
-    rest[0] + lanes::dot(&rest[1..], h2)
+    rest[0] + dot(&rest[1..], h2)
 }
 
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
@@ -147,8 +153,7 @@ fn backward(
     add(g_b2, 1.0, d2);
     let rows = w2.chunks_exact(second).zip(g_w2.chunks_exact_mut(second));
     for ((d, &h), (row, g_row)) in d1.iter_mut().zip(&*h1).zip(rows) {
-        *d = lanes::dot(row, d2) * slope(h);
-        add(g_row, h, d2);
+        *d = add_and_dot(g_row, h, d2, row) * slope(h);
     }
     add(g_b1, 1.0, d1);
     x.for_each(|feature, value| add(&mut g_w1[feature * first..][..first], value, d1));
@@ -160,6 +165,40 @@ fn add(sum: &mut [f64], scale: f64, term: &[f64]) {
     for (sum, &term) in sum.iter_mut().zip(term) {
         *sum += scale * term;
     }
+}
+
+/// As four calls of [`add`], with each sum loaded and stored once.
+#[inline(always)]
+fn add_four(sum: &mut [f64], [a, b, c, d]: [f64; 4], rows: &[f64]) {
+    let n = sum.len();
+    let (first, rest) = rows.split_at(n);
+    let (second, rest) = rest.split_at(n);
+    let (third, rest) = rest.split_at(n);
+    let fourth = &rest[..n];
+    for i in 0..n {
+        sum[i] = (((sum[i] + a * first[i]) + b * second[i]) + c * third[i]) + d * fourth[i];
+    }
+}
+
+/// sum ← sum + scale · term, and ⟨term, row⟩, in one pass.
+#[inline(always)]
+fn add_and_dot(sum: &mut [f64], scale: f64, term: &[f64], row: &[f64]) -> f64 {
+    let (sums, rest_of_sum) = sum.as_chunks_mut::<LANES>();
+    let (terms, rest_of_term) = term.as_chunks::<LANES>();
+    let (rows, rest_of_row) = row.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for ((sum, term), row) in sums.iter_mut().zip(terms).zip(rows) {
+        for lane in 0..LANES {
+            sum[lane] += scale * term[lane];
+            lanes[lane] += term[lane] * row[lane];
+        }
+    }
+    let rest = rest_of_sum.iter_mut().zip(rest_of_term).zip(rest_of_row);
+    for (((sum, &term), &row), lane) in rest.zip(&mut lanes) {
+        *sum += scale * term;
+        *lane += term * row;
+    }
+    tree(lanes)
 }
 
 #[inline(always)]
