@@ -1,19 +1,25 @@
 //! Decisions in action spaces too large to list, learned online, with a log that stays reusable.
 
 mod action;
+mod adam;
+mod argmin_dispersion;
+mod argmin_model;
 mod betting_martingale;
 mod capped_igw;
 mod catalogue;
 mod certificate;
 mod context;
 mod density;
+mod dispersion;
 mod event_rng;
 mod fixed_sample;
 mod igw;
 mod lanes;
+mod linear_argmin;
 mod load_error;
 mod loss;
 mod mixture_martingale;
+mod network_argmin;
 mod normalizer;
 mod normalizing_constant;
 mod reference_measure;
@@ -22,6 +28,9 @@ mod rejection_sampler;
 mod wealth;
 
 pub use action::{Action, Batch, Item, Vector, Vectors};
+pub use adam::LearningRate;
+pub use argmin_dispersion::ArgminDispersion;
+pub use argmin_model::ArgminModel;
 pub use betting_martingale::BettingMartingale;
 pub use capped_igw::{CappedIgw, Normalization, Workspace};
 pub use catalogue::Catalogue;
@@ -31,9 +40,11 @@ pub use density::{Density, Propensity, Weight};
 pub use event_rng::{EventRng, Stream};
 pub use fixed_sample::FixedSample;
 pub use igw::Igw;
+pub use linear_argmin::LinearArgmin;
 pub use load_error::LoadError;
 pub use loss::{Loss, OutOfRange};
 pub use mixture_martingale::MixtureMartingale;
+pub use network_argmin::NetworkArgmin;
 pub use normalizer::{DrawBuffers, Draws, MoreDraws, Normalizer, Promise};
 pub use normalizing_constant::{NormalizingConstant, RelativeError};
 pub use reference_measure::{Extent, OnTheLine, ReferenceMeasure};

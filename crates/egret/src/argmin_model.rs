@@ -1,0 +1,82 @@
+use crate::{Context, EventRng, OutOfRange, Stream};
+
+/// Where on the interval the best action is, as a function of the context: the part of
+/// [`ArgminDispersion`](crate::ArgminDispersion) before the sigmoid.
+///
+/// A model is its shape alone. Its parameters lie in one flat slice that the oracle owns, always as long
+/// as what `initial` gives; so does the scratch space, always of length `scratch`. If `backward`
+/// is not the gradient of `forward`, the oracle learns something else.
+///
+/// ```
+/// use egret::{ArgminDispersion, ArgminModel, Context, LearningRate};
+///
+/// /// The same for all contexts.
+/// struct Constant;
+///
+/// impl ArgminModel for Constant {
+///     fn shape(&self) -> String { "a constant".into() }
+///     fn dim(&self) -> usize { 1 }
+///     fn initial(&self) -> Vec<f64> { vec![0.0] }
+///     fn scratch(&self) -> usize { 0 }
+///     fn forward(&self, parameters: &[f64], _: &Context, _: &mut [f64]) -> f64 {
+///         parameters[0]
+///     }
+///     fn backward(&self, _: &[f64], _: &Context, dy: f64, _: &mut [f64], gradient: &mut [f64]) {
+///         gradient[0] += dy;
+///     }
+/// }
+///
+/// assert!(ArgminDispersion::new(Constant, (0.0, 1.0), LearningRate::default()).is_ok());
+/// ```
+pub trait ArgminModel: Send + Sync {
+    /// Kind and size in words. A saved state is taken on by the same shape alone.
+    fn shape(&self) -> String;
+
+    /// How many features a context has.
+    fn dim(&self) -> usize;
+
+    /// The parameters before anything is learned.
+    fn initial(&self) -> Vec<f64>;
+
+    /// How many numbers of scratch space `forward` and `backward` share.
+    fn scratch(&self) -> usize;
+
+    /// The model's value y. Leaves in `scratch`, whose content is arbitrary before, what `backward` needs.
+    fn forward(&self, parameters: &[f64], x: &Context, scratch: &mut [f64]) -> f64;
+
+    /// Adds `dy` · ∂y/∂θ to `gradient`, right after `forward` at the same parameters and context.
+    fn backward(
+        &self,
+        parameters: &[f64],
+        x: &Context,
+        dy: f64,
+        scratch: &mut [f64],
+        gradient: &mut [f64],
+    );
+}
+
+/// The most parameters that a model may have.
+const MOST: usize = 1 << 28;
+
+/// An error unless a model may have so many parameters; `None` is more than can be counted.
+pub(crate) fn check_parameters(count: Option<usize>) -> Result<usize, OutOfRange> {
+    let count = count.unwrap_or(usize::MAX);
+    OutOfRange::unless(
+        count <= MOST,
+        "number of parameters",
+        count as f64,
+        "[1, 2^28]",
+    )?;
+    Ok(count)
+}
+
+/// The generator that parameters start from: of an event that no decision has.
+pub(crate) fn initial_rng(seed: u64) -> EventRng {
+    EventRng::new(seed, u64::MAX, Stream::World)
+}
+
+/// Appends `n` draws, uniform within ±1/√fan_in.
+pub(crate) fn push_uniform(rng: &mut EventRng, fan_in: usize, n: usize, out: &mut Vec<f64>) {
+    let scale = 1.0 / (fan_in.max(1) as f64).sqrt();
+    out.extend((0..n).map(|_| scale * (2.0 * rng.unit() - 1.0)));
+}
