@@ -1,0 +1,72 @@
+use anyhow::Result;
+
+use crate::workspace::Workspace;
+use crate::{deny, portable, readme};
+
+/// One thing that is checked.
+#[derive(Debug)]
+pub struct Step {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub run: fn(&Workspace) -> Result<()>,
+}
+
+/// Everything that is checked, the quickest to fail first.
+pub const STEPS: &[Step] = &[
+    Step {
+        name: "fmt",
+        about: "the code is formatted",
+        run: |workspace| workspace.cargo("fmt", &["--all", "--check"]),
+    },
+    Step {
+        name: "portable",
+        about: "nothing asks for more than the minimum CPU",
+        run: portable::check,
+    },
+    Step {
+        name: "clippy",
+        about: "no warnings from the compiler or clippy",
+        run: |workspace| {
+            workspace.cargo(
+                "clippy",
+                &["--workspace", "--all-targets", "--", "-D", "warnings"],
+            )
+        },
+    },
+    Step {
+        name: "doc",
+        about: "the documentation builds without warnings",
+        run: |workspace| {
+            workspace.cargo_with(
+                &[("RUSTDOCFLAGS", "-Dwarnings")],
+                "doc",
+                &["--workspace", "--no-deps"],
+            )
+        },
+    },
+    Step {
+        name: "test",
+        about: "unit and integration tests",
+        run: |workspace| workspace.cargo("test", &["--workspace", "--tests"]),
+    },
+    Step {
+        name: "doctest",
+        about: "examples in the documentation and the program in the README",
+        run: |workspace| workspace.cargo("test", &["--workspace", "--doc"]),
+    },
+    Step {
+        name: "bench",
+        about: "each benchmark runs once, untimed",
+        run: |workspace| workspace.cargo("bench", &["--workspace", "--", "--test"]),
+    },
+    Step {
+        name: "readme",
+        about: "the commands in the README run",
+        run: readme::check,
+    },
+    Step {
+        name: "deny",
+        about: "licences and sources of all dependencies",
+        run: deny::check,
+    },
+];
