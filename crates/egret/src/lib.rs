@@ -5,13 +5,17 @@ mod catalogue;
 mod certificate;
 mod context;
 mod density;
+mod elementary;
 mod event_rng;
 mod igw;
+mod joint_features;
 mod lanes;
+mod linear_regression;
 mod load_error;
 mod loss;
 mod reference_measure;
 mod regression_oracle;
+mod saved_state;
 
 pub use action::{Action, Batch, Item, Vector, Vectors};
 pub use catalogue::Catalogue;
@@ -20,6 +24,11 @@ pub use context::{Context, ContextError};
 pub use density::{Density, Propensity, Weight};
 pub use event_rng::{EventRng, Stream};
 pub use igw::Igw;
+pub use joint_features::{
+    ActionFeatures, Bilinear, Coordinates, Embeddings, FeaturesFrom, JointFeatures, Number,
+    features_from,
+};
+pub use linear_regression::{Forecaster, LinearRegression};
 pub use load_error::LoadError;
 pub use loss::{Loss, OutOfRange};
 pub use reference_measure::{Extent, OnTheLine, ReferenceMeasure};
