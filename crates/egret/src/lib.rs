@@ -3,6 +3,7 @@
 mod action;
 mod catalogue;
 mod certificate;
+mod coin_betting;
 mod context;
 mod density;
 mod elementary;
@@ -20,6 +21,7 @@ mod saved_state;
 pub use action::{Action, Batch, Item, Vector, Vectors};
 pub use catalogue::Catalogue;
 pub use certificate::{Certificate, Guarantee};
+pub use coin_betting::CoinBetting;
 pub use context::{Context, ContextError};
 pub use density::{Density, Propensity, Weight};
 pub use event_rng::{EventRng, Stream};
