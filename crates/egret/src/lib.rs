@@ -8,6 +8,7 @@ mod context;
 mod density;
 mod elementary;
 mod event_rng;
+mod fourier;
 mod igw;
 mod joint_features;
 mod lanes;
@@ -25,6 +26,7 @@ pub use coin_betting::CoinBetting;
 pub use context::{Context, ContextError};
 pub use density::{Density, Propensity, Weight};
 pub use event_rng::{EventRng, Stream};
+pub use fourier::{FourierRegression, FourierSettings};
 pub use igw::Igw;
 pub use joint_features::{
     ActionFeatures, Bilinear, Coordinates, Embeddings, FeaturesFrom, JointFeatures, Number,

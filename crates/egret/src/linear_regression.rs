@@ -175,20 +175,20 @@ impl<X: ?Sized, A: Action, F: JointFeatures<X, A>> RegressionOracle<X, A> for Li
 
     fn learn(&mut self, batch: &[Example<'_, X, A>]) -> Result<(), ContextError> {
         let (d, m) = (self.features.dim(), self.features.action_dim());
-        let mut features = vec![0.0; batch.len() * d];
-        let mut psi = vec![0.0; m];
+        let mut psis = vec![0.0; batch.len() * m];
         let mut action = A::Batch::default();
-        for (example, phi) in batch.iter().zip(features.chunks_exact_mut(d)) {
+        for (example, psi) in batch.iter().zip(psis.chunks_exact_mut(m)) {
             self.features.check_context(example.x)?;
             action.clear();
             action.push(example.action);
-            self.features.fill(example.x, &action, 0..1, &mut psi);
-            check_action(&psi, example.action)?;
-            self.features.expand(example.x, &psi, phi);
+            self.features.fill(example.x, &action, 0..1, psi);
+            check_action(psi, example.action)?;
         }
-        let mut scratch = vec![0.0; 2 * d];
-        for (example, phi) in batch.iter().zip(features.chunks_exact(d)) {
-            self.update(phi, example.loss.get(), example.weight.get(), &mut scratch);
+        let (mut phi, mut scratch) = (vec![0.0; d], vec![0.0; 2 * d]);
+        for (example, psi) in batch.iter().zip(psis.chunks_exact(m)) {
+            self.features.expand(example.x, psi, &mut phi);
+            let (loss, weight) = (example.loss.get(), example.weight.get());
+            self.update(&phi, loss, weight, &mut scratch);
         }
         Ok(())
     }
