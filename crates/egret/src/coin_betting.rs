@@ -15,7 +15,7 @@ use crate::{LoadError, OutOfRange, joint_features, saved_state};
 /// ±L as it was when the bet was made, so that no gradient, however large, takes more than all wealth. Bets
 /// per coordinate are from Orabona and Tommasi 2017, the cut from Cutkosky 2019.
 ///
-/// Weights start at 0. A minimiser at distance u costs a regret of about u·L·√(T ln(1 + uT/ε)), so ε
+/// Weights start at 0, and the first step moves each by ε/2. A minimiser at distance u costs a regret of about u·L·√(T ln(1 + uT/ε)), so ε
 /// enters by its logarithm alone; scaling all gradients by one number changes nothing.
 ///
 /// ```
@@ -48,7 +48,7 @@ pub struct CoinBetting {
 impl CoinBetting {
     /// `dim` weights; `epsilon`, the wealth that each starts with, is in [10⁻³⁰, 10³⁰].
     ///
-    /// Many weights that act together do well with 1/dim: the first step is then as large as that of one weight.
+    /// Many weights that add up to one prediction start gently with less.
     pub fn new(dim: usize, epsilon: f64) -> Result<Self, OutOfRange> {
         joint_features::check_count("weights", dim)?;
         OutOfRange::unless(

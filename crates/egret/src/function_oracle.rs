@@ -16,7 +16,8 @@ use crate::{
 ///     }
 /// });
 /// let (mut buffer, mut fhat) = (Vec::new(), Vec::new());
-/// LossCurve::new(&oracle, &0.5, &mut buffer)?.predict(&vec![0.25, 1.0], &mut fhat)?;
+/// let curve = LossCurve::<f64, f64>::new(&oracle, &0.5, &mut buffer)?;
+/// curve.predict(&vec![0.25, 1.0], &mut fhat)?;
 /// assert_eq!(fhat, [0.25, 0.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -72,6 +72,8 @@ impl<E> Bilinear<E> {
     where
         E: ActionFeatures<A>,
     {
+        let fits = context_dim <= 1 << 24;
+        OutOfRange::unless(fits, "context features", context_dim as f64, "[0, 2^24]")?;
         check_count("action features", actions.dim())?;
         Ok(Self {
             context_dim,
@@ -480,6 +482,8 @@ mod tests {
     #[test]
     fn empty_features_are_refused() {
         assert!(Coordinates::new(0).is_err());
+        assert!(Bilinear::new(0, Number).is_ok());
+        assert!(Bilinear::new(usize::MAX, Number).is_err());
         assert!(Embeddings::new(0, vec![]).is_err());
         assert!(Embeddings::new(2, vec![]).is_err());
         assert!(Embeddings::new(2, vec![1.0; 3]).is_err());

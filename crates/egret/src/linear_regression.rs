@@ -31,17 +31,17 @@ use crate::{
 /// | each example | d²      | d²                  |
 ///
 /// ```
-/// use egret::{Bilinear, Context, Example, Forecaster, LinearRegression, Loss, LossCurve, Number, Weight};
+/// use egret::{
+///     Bilinear, Context, Example, Forecaster, LinearRegression, Loss, LossCurve, Number,
+///     RegressionOracle, Weight,
+/// };
 ///
 /// let features = Bilinear::new(1, Number)?;
 /// let mut oracle = LinearRegression::new(features, Forecaster::Ridge, 1e-6)?;
 /// for (x, action) in [(0.0, 0.1), (1.0, 0.2), (0.5, 0.9), (0.25, 0.6)] {
 ///     let loss = Loss::new(0.5 * x * action)?; // linear in the features
 ///     let x = Context::dense(vec![x])?;
-///     egret::RegressionOracle::learn(
-///         &mut oracle,
-///         &[Example { x: &x, action: &action, loss, weight: Weight::ONE }],
-///     )?;
+///     oracle.learn(&[Example { x: &x, action: &action, loss, weight: Weight::ONE }])?;
 /// }
 /// let x = Context::dense(vec![0.8])?;
 /// let (mut buffer, mut fhat) = (Vec::new(), Vec::new());
@@ -352,8 +352,9 @@ mod tests {
             b.swap(i, pivot);
             for r in i + 1..n {
                 let factor = a[r][i] / a[i][i];
-                for c in i..n {
-                    a[r][c] -= factor * a[i][c];
+                let pivot = a[i].clone();
+                for (entry, pivot) in a[r].iter_mut().zip(&pivot) {
+                    *entry -= factor * pivot;
                 }
                 b[r] -= factor * b[i];
             }
