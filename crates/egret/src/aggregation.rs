@@ -13,19 +13,21 @@ use crate::{
 ///
 /// f̂ = ½ + (G(0) − G(1))/2
 ///
-/// with predictions fᵢ clamped to [0, 1]. Then (f̂ − y)² ≤ G(y) for all y ∈ [0, 1], and over any sequence
-/// of examples of weight at most 1 that are learned one by one (Vovk 1998, 2001)
+/// with predictions fᵢ clamped to [0, 1]. Then (f̂ − y)² ≤ G(y) for all y ∈ [0, 1], and over any
+/// sequence of examples of weight at most 1 that are learned one by one (Vovk 1998, 2001)
 ///
 /// Σ (f̂ − ℓ)² ≤ minᵢ Σ (fᵢ − ℓ)² + ln(N)/2
 ///
-/// An example of weight w counts w times its square; beyond weight 1 the bound is not promised. A batch is weighed
-/// by the predictions that the members made before any of them learned from it.
+/// An example of weight w counts w times its square; beyond weight 1 the bound is not promised. A
+/// batch is weighed by the predictions that the members made before any of them learned from it.
 ///
-/// A member that accepts a context in `prepare` and predicts a number for an action has to accept both in `learn`, as all
-/// oracles here do. If it errs there, the members before it have learned and the others have not.
+/// A member that accepts a context in `prepare` and predicts a number for an action has to accept
+/// both in `learn`, as all oracles here do. If it errs there, the members before it have learned
+/// and the others have not.
 ///
-/// Costs what the members cost, and two exponentials for each member and action. Buffers are kept between calls: once
-/// warm, on as many threads as have met here, nothing is allocated by `prepare` and `predict`.
+/// Costs what the members cost, and two exponentials for each member and action. Buffers are kept
+/// between calls: once warm, on as many threads as have met here, nothing is allocated by `prepare`
+/// and `predict`.
 ///
 /// ```
 /// use egret::{Aggregation, Example, FunctionOracle, Loss, RegressionOracle, Weight};
@@ -47,7 +49,8 @@ pub struct Aggregation<X: ?Sized, A: Action> {
     buffers: Buffers,
 }
 
-/// For losses and predictions in [0, 1]: the largest η at which one prediction can stand for a mixture.
+/// For losses and predictions in [0, 1]: the largest η at which one prediction can stand for a
+/// mixture.
 const ETA: f64 = 2.0;
 
 impl<X: ?Sized, A: Action> Aggregation<X, A> {
@@ -61,7 +64,7 @@ impl<X: ?Sized, A: Action> Aggregation<X, A> {
         })
     }
 
-    /// How much each member counts, in their order: positive numbers that add up to 1, but for rounding.
+    /// How much each member counts, in their order; they add up to 1, but for rounding.
     pub fn weights(&self) -> Vec<f64> {
         let mut weights = Vec::new();
         self.append_weights(&mut weights);

@@ -10,13 +10,14 @@ use crate::{LoadError, OutOfRange, joint_features, saved_state};
 ///
 /// w = θ/(G + L) · (εL + R)/L
 ///
-/// The first factor is the fraction of its wealth that the bettor of Krichevsky and Trofimov puts on the
-/// next coin, the second the wealth: ε to begin with, in units of L, and what was won. g̃ is g cut to
-/// ±L as it was when the bet was made, so that no gradient, however large, takes more than all wealth. Bets
-/// per coordinate are from Orabona and Tommasi 2017, the cut from Cutkosky 2019.
+/// The first factor is the fraction of its wealth that the bettor of Krichevsky and Trofimov puts
+/// on the next coin, the second the wealth: ε to begin with, in units of L, and what was won. g̃ is
+/// g cut to ±L as it was when the bet was made, so that no gradient, however large, takes more than
+/// all wealth. Bets per coordinate are from Orabona and Tommasi 2017, the cut from Cutkosky 2019.
 ///
-/// Weights start at 0, and the first step moves each by ε/2. A minimiser at distance u costs a regret of about u·L·√(T ln(1 + uT/ε)), so ε
-/// enters by its logarithm alone; scaling all gradients by one number changes nothing.
+/// Weights start at 0, and the first step moves each by ε/2. A minimiser at distance u costs a
+/// regret of about u·L·√(T ln(1 + uT/ε)), so ε enters by its logarithm alone; scaling all gradients
+/// by one number changes nothing.
 ///
 /// ```
 /// use egret::CoinBetting;
@@ -31,9 +32,16 @@ use crate::{LoadError, OutOfRange, joint_features, saved_state};
 /// }
 /// # Ok::<(), egret::OutOfRange>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct CoinBetting {
     epsilon: f64,
+    bettors: Bettors,
+}
+
+/// One number of each kind for each coordinate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Bettors {
+    /// w.
     weights: Vec<f64>,
     /// L, the largest gradient.
     largest: Vec<f64>,
@@ -58,64 +66,63 @@ impl CoinBetting {
             "[1e-30, 1e30]",
         )?;
         let zeros = || vec![0.0; dim];
-        Ok(Self {
-            epsilon,
+        let bettors = Bettors {
             weights: zeros(),
             largest: zeros(),
             total: zeros(),
             direction: zeros(),
             reward: zeros(),
-        })
+        };
+        Ok(Self { epsilon, bettors })
     }
 
     /// Where the next gradient is wanted.
     pub fn weights(&self) -> &[f64] {
-        &self.weights
+        &self.bettors.weights
     }
 
-    /// Takes the gradient at [`weights`](Self::weights) and moves them. NaN counts as 0: nothing is learned from it.
+    /// Takes the gradient at [`weights`](Self::weights) and moves them. NaN counts as 0: nothing is
+    /// learned from it.
     ///
     /// # Panics
     /// If there is not one number for each weight.
     pub fn step(&mut self, gradient: &[f64]) {
-        assert_eq!(gradient.len(), self.weights.len(), "one for each weight");
-        bet(
-            self.epsilon,
-            gradient,
-            [
-                &mut self.weights,
-                &mut self.largest,
-                &mut self.total,
-                &mut self.direction,
-                &mut self.reward,
-            ],
-        );
+        assert_eq!(gradient.len(), self.weights().len(), "one for each weight");
+        bet(self.epsilon, gradient, &mut self.bettors);
     }
 
-    /// An error unless this is what `CoinBetting::new(dim, epsilon)` can become.
-    pub(crate) fn check_loaded(&self, dim: usize, epsilon: f64) -> Result<(), LoadError> {
-        saved_state::expect_same("epsilon", &self.epsilon, &epsilon)?;
+    /// What `load` takes on.
+    pub(crate) fn bettors(&self) -> &Bettors {
+        &self.bettors
+    }
+
+    /// Goes on from where another of the same settings was; on an error nothing has changed.
+    pub(crate) fn load(&mut self, bettors: Bettors) -> Result<(), LoadError> {
+        let dim = self.weights().len();
         for (name, values, least) in [
-            ("weights", &self.weights, f64::MIN),
-            ("directions", &self.direction, f64::MIN),
-            ("rewards", &self.reward, f64::MIN),
-            ("largest gradients", &self.largest, 0.0),
-            ("totals", &self.total, 0.0),
+            ("weights", &bettors.weights, f64::MIN),
+            ("directions", &bettors.direction, f64::MIN),
+            ("rewards", &bettors.reward, f64::MIN),
+            ("largest gradients", &bettors.largest, 0.0),
+            ("totals", &bettors.total, 0.0),
         ] {
             let allowed = least..=f64::MAX;
             saved_state::expect_numbers(name, values, dim, |value| allowed.contains(&value))?;
         }
+        self.bettors = bettors;
         Ok(())
     }
 }
 
 /// One step of every coordinate.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
-fn bet(epsilon: f64, gradient: &[f64], state: [&mut [f64]; 5]) {
-    let [weights, largest, total, direction, reward] = state;
+fn bet(epsilon: f64, gradient: &[f64], bettors: &mut Bettors) {
     let n = gradient.len();
-    let (weights, largest) = (&mut weights[..n], &mut largest[..n]);
-    let (total, direction, reward) = (&mut total[..n], &mut direction[..n], &mut reward[..n]);
+    let weights = &mut bettors.weights[..n];
+    let largest = &mut bettors.largest[..n];
+    let total = &mut bettors.total[..n];
+    let direction = &mut bettors.direction[..n];
+    let reward = &mut bettors.reward[..n];
     for i in 0..n {
         // The ends are far beyond any loss in use, and keep the sums finite.
         let g = gradient[i].clamp(-1e100, 1e100);
@@ -187,9 +194,9 @@ mod tests {
         for _ in 0..10 {
             optimiser.step(&[-1.0]);
         }
-        let wealth = 1.0 + optimiser.reward[0];
+        let wealth = 1.0 + optimiser.bettors.reward[0];
         optimiser.step(&[1e6]);
-        assert!(0.0 < 1.0 + optimiser.reward[0] && optimiser.reward[0] < wealth);
+        assert!(0.0 < 1.0 + optimiser.bettors.reward[0] && optimiser.bettors.reward[0] < wealth);
         let start = optimiser.weights()[0];
         for _ in 0..5_000 {
             let gradient = optimiser.weights()[0] - 2.0;
@@ -210,6 +217,25 @@ mod tests {
         assert_eq!(pair.weights()[1], alone.weights()[0]);
     }
 
+    #[test]
+    fn states_that_cannot_be_are_refused() {
+        let mut optimiser = CoinBetting::new(2, 1.0).expect("positive");
+        let good = optimiser.bettors().clone();
+        let mut nan = good.clone();
+        nan.reward[1] = f64::NAN;
+        let mut negative = good.clone();
+        negative.total[0] = -1.0;
+        for bad in [nan, negative] {
+            assert!(matches!(optimiser.load(bad), Err(LoadError::Invalid(_))));
+        }
+        let longer = CoinBetting::new(3, 1.0).expect("positive");
+        assert!(matches!(
+            optimiser.load(longer.bettors),
+            Err(LoadError::Mismatch { .. })
+        ));
+        assert_eq!(optimiser.bettors, good);
+    }
+
     proptest! {
         #[test]
         fn settings_are_checked(dim in 0_usize..3, epsilon in prop::num::f64::ANY) {
@@ -225,7 +251,8 @@ mod tests {
             for gradient in gradients {
                 optimiser.step(&[gradient]);
             }
-            prop_assert!(optimiser.check_loaded(1, 1.0).is_ok(), "{:?}", optimiser);
+            let bettors = optimiser.bettors().clone();
+            prop_assert!(optimiser.load(bettors).is_ok(), "{:?}", optimiser);
         }
     }
 }

@@ -5,9 +5,9 @@
 /// n = round(x/π),  r = x − nπ ∈ [−π/2, π/2],  cos x = (−1)ⁿ cos r
 ///
 /// π is taken in three parts, the first two short enough for n times them to be exact (Cody and
-/// Waite); cos r is its Taylor polynomial of degree 20, whose remainder is below 2e-17. Beyond 10⁶ the
-/// phase is lost bit by bit, as it already is in x; the result stays in [−1, 1]. NaN and infinities give
-/// NaN.
+/// Waite); cos r is its Taylor polynomial of degree 20, whose remainder is below 2e-17. Beyond 10⁶
+/// the phase is lost bit by bit, as it already is in x; the result stays in [−1, 1]. NaN and
+/// infinities give NaN.
 #[inline(always)]
 pub(crate) fn cos(x: f64) -> f64 {
     let x = x.abs();

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use crate::coin_betting::Bettors;
 use crate::elementary::{cos, sigmoid};
 use crate::joint_features::{check_action, check_count, check_size, in_blocks};
 use crate::lanes::{LANES, tree};
@@ -12,17 +13,20 @@ use crate::{
 ///
 /// f̂(x, a) = σ(θ₀ + Σ θₖ √(2/D) cos(ωₖ·(x, φ(a)) + bₖ)),  k = 1…D
 ///
-/// The entries of ω are drawn from Cauchy(0, s), b from the uniform distribution on [0, 2π). The features then stand
-/// for the Laplace kernel (Rahimi and Recht 2007): over the draws,
+/// The entries of ω are drawn from Cauchy(0, s), b from the uniform distribution on [0, 2π). The
+/// features then stand for the Laplace kernel (Rahimi and Recht 2007): over the draws,
 ///
-/// E[φ(u)·φ(v)] = exp(−s |u − v|₁),  u = (x, φ(a))
+/// E[Σ (2/D) cos(ωₖ·u + bₖ) cos(ωₖ·v + bₖ)] = exp(−s |u − v|₁),  u, v = (x, φ(a)), (x′, φ(a′))
 ///
-/// so that f̂ may have corners, as losses do. θ minimises the cross entropy −ℓ ln f̂ − (1 − ℓ) ln(1 − f̂) for losses ℓ
-/// ∈ [0, 1], one step of [`CoinBetting`] for each batch along its mean gradient; each weight starts with a
+/// so that f̂ may have corners, as losses do. For losses ℓ ∈ [0, 1], θ minimises the cross entropy
+///
+/// −ℓ ln f̂ − (1 − ℓ) ln(1 − f̂)
+///
+/// by one step of [`CoinBetting`] for each batch along its mean gradient. Each weight starts with a
 /// wealth of 1/√D, so that the first step moves the score by less than 1.
 ///
-/// ω and b follow from the seed and are not saved. Costs D cosines for each action, and D numbers for each feature
-/// of the context that is not zero.
+/// ω and b follow from the seed and are not saved. Costs D cosines for each action, and D numbers
+/// for each feature of the context that is not zero.
 ///
 /// ```
 /// use egret::{
@@ -59,11 +63,12 @@ pub struct FourierRegression<E> {
 pub struct FourierSettings {
     /// How many features a context has; may be 0.
     pub context_dim: usize,
-    /// D, a multiple of 8 (sums are kept in eight lanes on every machine) up to 65,536. By default 256: the kernel is
-    /// then met within about 1/√D, 6%.
+    /// D, a multiple of 8 (sums are kept in eight lanes on every machine) up to 65,536. By default
+    /// 256: the kernel is then met within about 1/√D, 6%.
     pub features: usize,
-    /// s, in [10⁻³⁰, 10³⁰]: inputs 1/s apart are related by 1/e. By default 1, for inputs scaled to [0, 1] as the paper
-    /// does: what is learned at one end of the range then tells something of the other.
+    /// s, in [10⁻³⁰, 10³⁰]: inputs 1/s apart are related by 1/e. By default 1, for inputs scaled to
+    /// [0, 1] as the paper does: what is learned at one end of the range then tells something of
+    /// the other.
     pub scale: f64,
     /// What ω and b are drawn from.
     pub seed: u64,
@@ -119,12 +124,14 @@ impl<E> FourierRegression<E> {
         for weight in &mut omega {
             *weight = scale * libm::tan(std::f64::consts::PI * (*weight - 0.5));
         }
+        // A wealth of 1/√D: the first step moves a score by less than 1.
+        let optimiser = CoinBetting::new(d + 1, 1.0 / (d as f64).sqrt())?;
         Ok(Self {
             actions,
+            settings,
             omega,
             shifts,
-            optimiser: CoinBetting::new(d + 1, wealth(d))?,
-            settings,
+            optimiser,
         })
     }
 
@@ -239,7 +246,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for FourierRe
         let saved = Saved {
             settings: self.settings.clone(),
             action_features: self.actions.dim(),
-            optimiser: self.optimiser.clone(),
+            bettors: self.optimiser.bettors().clone(),
         };
         saved_state::to_bytes(KIND, &saved)
     }
@@ -249,16 +256,8 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for FourierRe
         saved_state::expect_same("Fourier features", &saved.settings, &self.settings)?;
         let dim = self.actions.dim();
         saved_state::expect_same("action features", &saved.action_features, &dim)?;
-        let d = self.settings.features;
-        saved.optimiser.check_loaded(d + 1, wealth(d))?;
-        self.optimiser = saved.optimiser;
-        Ok(())
+        self.optimiser.load(saved.bettors)
     }
-}
-
-/// What each weight starts with: the first step then moves a score by less than 1.
-fn wealth(features: usize) -> f64 {
-    1.0 / (features as f64).sqrt()
 }
 
 const KIND: &str = "Fourier regression";
@@ -267,7 +266,7 @@ const KIND: &str = "Fourier regression";
 struct Saved {
     settings: FourierSettings,
     action_features: usize,
-    optimiser: CoinBetting,
+    bettors: Bettors,
 }
 
 /// out += factor · values, as far as `out` goes.
@@ -589,7 +588,7 @@ mod tests {
             let place = place % bytes.len();
             bytes[place] ^= flip;
             match load(&mut oracle, &bytes) {
-                Ok(()) => prop_assert!(oracle.optimiser.check_loaded(9, wealth(8)).is_ok()),
+                Ok(()) => prop_assert!(oracle.optimiser.weights().iter().all(|w| w.is_finite())),
                 Err(_) => prop_assert_eq!(&before, &save(&oracle)),
             }
             bytes.truncate(keep % bytes.len());

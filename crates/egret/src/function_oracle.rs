@@ -2,10 +2,11 @@ use crate::{
     Action, ContextError, Example, LoadError, MonotonePieces, RegressionOracle, saved_state,
 };
 
-/// f̂ by a function of yours, in batches: `f(x, actions, out)` writes one prediction for each action.
+/// f̂ by a function of yours, in batches: `f(x, actions, out)` writes one prediction for each
+/// action.
 ///
-/// It learns nothing: `learn` accepts every batch and leaves all as it was, and the saved state is empty. For a model
-/// that learns, implement [`RegressionOracle`].
+/// It learns nothing: `learn` accepts every batch and leaves all as it was, and the saved state is
+/// empty. For a model that learns, implement [`RegressionOracle`].
 ///
 /// ```
 /// use egret::{FunctionOracle, LossCurve};
@@ -60,10 +61,11 @@ where
 
 /// A [`FunctionOracle`] on an interval that tells its minimum and where it turns.
 ///
-/// `pieces(x, out)` appends to `out`, which arrives empty, the points between which f̂(x, ·) is monotone and smooth, in
-/// increasing order, and returns where f̂(x, ·) is least. It is called once for each context; points that are not finite
-/// or out of order make the context an error. Whether f̂ is monotone between them is not checked: if it is
-/// not, an exact normaliser's densities are wrong.
+/// `pieces(x, out)` appends to `out`, which arrives empty, the points between which f̂(x, ·) is
+/// monotone and smooth, in increasing order, and returns where f̂(x, ·) is least. It is called once
+/// for each context; points that are not finite or out of order make the context an error. Whether
+/// f̂ is monotone between them is not checked: if it is not, an exact normaliser's densities are
+/// wrong.
 ///
 /// ```
 /// use egret::{FunctionOnInterval, LossCurve};

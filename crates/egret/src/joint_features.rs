@@ -7,15 +7,16 @@ use crate::{Action, Batch, Context, ContextError, Item, OutOfRange, Vector, Vect
 
 /// φ(x, a), what a linear model sees of a context and an action.
 ///
-/// φ(x, a) = Uₓ ψ(x, a), where Uₓ is a matrix that does not depend on the action and ψ is short. For a
-/// weight vector θ then θ·φ(x, a) = (Uₓᵀθ)·ψ(x, a): a model works out Uₓᵀθ once for each context, and
-/// an action costs as much as ψ is long.
+/// φ(x, a) = Uₓ ψ(x, a), where Uₓ is a matrix that does not depend on the action and ψ is short.
+/// For a weight vector θ then θ·φ(x, a) = (Uₓᵀθ)·ψ(x, a): a model works out Uₓᵀθ once for each
+/// context, and an action costs as much as ψ is long.
 ///
-/// Without more said, Uₓ is the identity and φ = ψ. [`Bilinear`] is the usual choice, [`features_from`] turns
-/// any function into features.
+/// Without more said, Uₓ is the identity and φ = ψ. [`Bilinear`] is the usual choice,
+/// [`features_from`] turns any function into features.
 ///
-/// Each number is within ±10³⁰: squares of products of them are then finite, whatever is learned.
-/// Contexts beyond that are refused; an action that cannot be read makes its numbers NaN.
+/// What is read of contexts and actions is within ±10³⁰: squares of their products are then finite,
+/// whatever is learned. Contexts beyond that are refused; an action that cannot be read makes its
+/// numbers NaN.
 pub trait JointFeatures<X: ?Sized, A: Action>: Send + Sync {
     /// The length of φ.
     fn dim(&self) -> usize;
@@ -28,8 +29,8 @@ pub trait JointFeatures<X: ?Sized, A: Action>: Send + Sync {
     /// An error where the context cannot be read.
     fn check_context(&self, x: &X) -> Result<(), ContextError>;
 
-    /// Writes ψ(x, a) for the actions in `range`, feature after feature: `out[j * range.len() + i]` is the j-th
-    /// feature of the i-th of them.
+    /// Writes ψ(x, a) for the actions in `range`, feature after feature: `out[j * range.len() + i]`
+    /// is the j-th feature of the i-th of them.
     fn fill(&self, x: &X, actions: &A::Batch, range: Range<usize>, out: &mut [f64]);
 
     /// Writes Uₓᵀ w.
@@ -45,8 +46,9 @@ pub trait JointFeatures<X: ?Sized, A: Action>: Send + Sync {
 
 /// φ(x, a) = (1, x) ⊗ (1, φ(a)), or (1, x) ⊗ (1, φ(a), φ(a)²) with squares.
 ///
-/// That is 1, x, φ(a) and every product of a feature of x with one of φ(a). With squares each context has a
-/// parabola of its own in each feature of the action, so that its best action may be anywhere.
+/// That is 1, x, φ(a) and every product of a feature of x with one of φ(a). With squares each
+/// context has a parabola of its own in each feature of the action, so that its best action may be
+/// anywhere.
 ///
 /// ```
 /// use egret::{Bilinear, Context, JointFeatures, Number};
@@ -67,7 +69,8 @@ pub struct Bilinear<E> {
 }
 
 impl<E> Bilinear<E> {
-    /// For contexts of `context_dim` features, which may be none, and what `actions` makes of actions.
+    /// For contexts of `context_dim` features, which may be none, and what `actions` makes of
+    /// actions.
     pub fn new<A: Action>(context_dim: usize, actions: E) -> Result<Self, OutOfRange>
     where
         E: ActionFeatures<A>,
@@ -138,10 +141,11 @@ impl<A: Action, E: ActionFeatures<A>> JointFeatures<Context, A> for Bilinear<E> 
     }
 }
 
-/// Features by a function: `write(x, action, out)` fills `out`, which is `dim` long and arrives as zeros.
+/// Features by a function: `write(x, action, out)` fills `out`, which is `dim` long and arrives as
+/// zeros.
 ///
-/// The context is not checked, so that the function has to stand any; what it writes beyond ±10³⁰ becomes
-/// NaN. Up to 64 features need no heap.
+/// The context is not checked, so that the function has to stand any; what it writes beyond ±10³⁰
+/// becomes NaN. Up to 64 features need no heap.
 ///
 /// ```
 /// use egret::{JointFeatures, features_from};
@@ -214,12 +218,21 @@ pub trait ActionFeatures<A: Action>: Send + Sync {
     /// How many numbers an action has.
     fn dim(&self) -> usize;
 
-    /// Writes φ(a) for the actions in `range`, feature after feature: `out[j * range.len() + i]` is the j-th feature
-    /// of the i-th of them. An action that cannot be read, or a number beyond ±10³⁰, becomes NaN.
+    /// Writes φ(a) for the actions in `range`, feature after feature: `out[j * range.len() + i]` is
+    /// the j-th feature of the i-th of them. An action that cannot be read, or a number beyond
+    /// ±10³⁰, becomes NaN.
     fn fill(&self, actions: &A::Batch, range: Range<usize>, out: &mut [f64]);
 }
 
 /// A number as its own feature.
+///
+/// ```
+/// use egret::{ActionFeatures, Number};
+///
+/// let mut column = [0.0; 2];
+/// Number.fill(&vec![0.25, 0.5, 0.75], 1..3, &mut column);
+/// assert_eq!(column, [0.5, 0.75]);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Number;
 
@@ -348,7 +361,8 @@ impl<A: Action, B: Action, E: ActionFeatures<A>, F: ActionFeatures<B>> ActionFea
     }
 }
 
-/// Calls `visit(columns, out)` for one block of actions after another, `columns` being what `fill` wrote for them.
+/// Calls `visit(columns, out)` for one block of actions after another, `columns` being what `fill`
+/// wrote for them.
 ///
 /// A block holds up to 1,024 numbers on the stack; only features longer than that need the heap.
 pub(crate) fn in_blocks(

@@ -16,8 +16,9 @@ use crate::{
 /// | `VovkAzouryWarmuth` | φ·(A + φφᵀ)⁻¹b = φ·A⁻¹b / (1 + φᵀA⁻¹φ)              |
 ///
 /// Both are exact after each example: a batch is learned one by one. What is kept is a root R of
-/// A⁻¹ = RᵀR, so that rounding never turns φᵀA⁻¹φ negative. The second is pulled to 0 where φ is new, and for that its regret against any θ is bounded on any
-/// sequence with |ℓ| ≤ Y and weights 1:
+/// A⁻¹ = RᵀR, so that rounding never turns φᵀA⁻¹φ negative. The second is pulled to 0 where φ is
+/// new, and for that its regret against any θ is bounded on any sequence with |ℓ| ≤ Y and weights
+/// 1:
 ///
 /// Σ (f̂ − ℓ)² ≤ Σ (θ·φ − ℓ)² + λ|θ|² + Y² ln det(A/λ),  ln det(A/λ) ≤ d ln(1 + Σ|φ|²/(λd))
 ///
@@ -70,7 +71,8 @@ pub enum Forecaster {
 }
 
 impl<F> LinearRegression<F> {
-    /// `lambda` is in [10⁻³⁰, 10³⁰]; there are at most 16,384 features, for R holds the square of that.
+    /// `lambda` is in [10⁻³⁰, 10³⁰]; there are at most 16,384 features, for R holds the square of
+    /// that.
     pub fn new<X: ?Sized, A: Action>(
         features: F,
         forecaster: Forecaster,
@@ -134,7 +136,8 @@ impl<F> LinearRegression<F> {
 }
 
 impl<X: ?Sized, A: Action, F: JointFeatures<X, A>> RegressionOracle<X, A> for LinearRegression<F> {
-    /// Uₓᵀθ, and for Vovk–Azoury–Warmuth the upper half of UₓᵀA⁻¹Uₓ, what lies off the diagonal doubled.
+    /// Uₓᵀθ, and for Vovk–Azoury–Warmuth the upper half of UₓᵀA⁻¹Uₓ, what lies off the diagonal
+    /// doubled.
     fn prepare(&self, x: &X, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
         self.features.check_context(x)?;
         let (d, m) = (self.features.dim(), self.features.action_dim());
@@ -279,8 +282,8 @@ fn shrink(columns: &[f64], quadratic: &[f64], out: &mut [f64]) {
 mod tests {
     use super::*;
     use crate::{
-        Bilinear, Context, Coordinates, EventRng, Loss, Number, Stream, Vector, Weight,
-        features_from,
+        Bilinear, Context, Coordinates, Embeddings, EventRng, Item, Loss, Number, Stream, Vector,
+        Weight, features_from,
     };
     use proptest::prelude::*;
 
@@ -539,6 +542,38 @@ mod tests {
     }
 
     #[test]
+    fn mixed_actions_are_learned() {
+        let table = Embeddings::new(1, vec![0.0, 1.0, 3.0]).expect("finite");
+        let features = Bilinear::new(0, (Number, table)).expect("two features");
+        let mut oracle =
+            LinearRegression::new(features, Forecaster::Ridge, 1e-9).expect("positive");
+        let x = Context::dense(vec![]).expect("finite");
+        let truth =
+            |(price, item): (f64, Item)| 0.2 + 0.1 * price + 0.2 * [0.0, 1.0, 3.0][item.0 as usize];
+        let mut actions = Vec::new();
+        for price in [0.0, 0.5, 1.0] {
+            actions.extend([0, 1, 2].map(|item| (price, Item(item))));
+        }
+        for action in &actions {
+            let loss = Loss::new(truth(*action)).expect("in the unit interval");
+            let weight = Weight::ONE;
+            let x = &x;
+            let example = Example {
+                x,
+                action,
+                loss,
+                weight,
+            };
+            oracle.learn(&[example]).expect("readable");
+        }
+        actions.push((0.3, Item(2)));
+        for (fhat, action) in predict(&oracle, &x, &actions).iter().zip(&actions) {
+            assert!((fhat - truth(*action)).abs() < 1e-7);
+        }
+        assert!(predict(&oracle, &x, &[(0.5, Item(3))])[0].is_nan());
+    }
+
+    #[test]
     fn sparse_and_dense_contexts_agree() {
         let dense = Context::dense(vec![0.0, 0.7]).expect("finite");
         let sparse = Context::sparse(2, vec![(1, 0.7)]).expect("sorted");
@@ -643,6 +678,17 @@ mod tests {
             RegressionOracle::<Context, f64>::load(&mut smaller, &state),
             Err(LoadError::Mismatch { .. })
         ));
+    }
+
+    #[test]
+    fn states_with_nan_are_refused() {
+        let mut broken = oracle(Forecaster::Ridge, 0.5);
+        broken.root[5] = f64::NAN;
+        let state = RegressionOracle::<Context, f64>::save(&broken);
+        assert_eq!(
+            RegressionOracle::<Context, f64>::load(&mut oracle(Forecaster::Ridge, 0.5), &state),
+            Err(LoadError::Invalid("NaN among the entries".into()))
+        );
     }
 
     proptest! {
