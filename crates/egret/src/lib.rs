@@ -2,6 +2,7 @@
 
 mod action;
 mod adam;
+mod aggregation;
 mod argmin_dispersion;
 mod argmin_model;
 mod beta_prior;
@@ -9,17 +10,23 @@ mod betting_martingale;
 mod capped_igw;
 mod catalogue;
 mod certificate;
+mod coin_betting;
 mod context;
 mod density;
 mod dirichlet;
 mod dispersion;
+mod elementary;
 mod event_rng;
 mod fixed_sample;
+mod fourier;
+mod function_oracle;
 mod igw;
 mod interval;
 mod inverse_cdf;
+mod joint_features;
 mod lanes;
 mod linear_argmin;
+mod linear_regression;
 mod load_error;
 mod loss;
 mod mixture_martingale;
@@ -37,6 +44,10 @@ pub use argmin_dispersion::ArgminDispersion;
 pub use argmin_model::ArgminModel;
 pub use betting_martingale::BettingMartingale;
 pub use capped_igw::{CappedIgw, Normalization, Workspace};
+mod saved_state;
+
+pub use action::{Action, Batch, Item, Vector, Vectors};
+pub use aggregation::Aggregation;
 pub use catalogue::Catalogue;
 #[cfg(test)]
 mod measure_checks;
@@ -54,13 +65,22 @@ pub use action::{Action, Batch, Item, Vector, Vectors};
 pub use beta_prior::BetaPrior;
 pub use catalogue::{Catalogue, CatalogueError};
 pub use certificate::{Certificate, Guarantee};
+pub use coin_betting::CoinBetting;
 pub use context::{Context, ContextError};
 pub use density::{Density, Propensity, Weight};
 pub use dirichlet::{Dirichlet, DirichletError};
 pub use event_rng::{EventRng, Stream};
 pub use fixed_sample::FixedSample;
+pub use fourier::{FourierRegression, FourierSettings};
+pub use function_oracle::{FunctionOnInterval, FunctionOracle};
 pub use igw::Igw;
+pub use igw::Igw;
+pub use joint_features::{
+    ActionFeatures, Bilinear, Coordinates, Embeddings, FeaturesFrom, JointFeatures, Number,
+    features_from,
+};
 pub use linear_argmin::LinearArgmin;
+pub use linear_regression::{Forecaster, LinearRegression};
 pub use load_error::LoadError;
 pub use loss::{Loss, OutOfRange};
 pub use mixture_martingale::MixtureMartingale;
