@@ -29,40 +29,35 @@ mod linear_argmin;
 mod linear_regression;
 mod load_error;
 mod loss;
+#[cfg(test)]
+mod measure_checks;
 mod mixture_martingale;
 mod network_argmin;
 mod normalizer;
 mod normalizing_constant;
+mod normals;
+mod product;
 mod reference_measure;
 mod regression_oracle;
 mod rejection_sampler;
-mod wealth;
-
-pub use action::{Action, Batch, Item, Vector, Vectors};
-pub use adam::LearningRate;
-pub use argmin_dispersion::ArgminDispersion;
-pub use argmin_model::ArgminModel;
-pub use betting_martingale::BettingMartingale;
-pub use capped_igw::{CappedIgw, Normalization, Workspace};
-mod saved_state;
-
-pub use action::{Action, Batch, Item, Vector, Vectors};
-pub use aggregation::Aggregation;
-pub use catalogue::Catalogue;
-#[cfg(test)]
-mod measure_checks;
-mod normals;
-mod product;
 mod sampled_by;
+mod saved_state;
 mod strata;
 mod truncated_normal;
 mod uniform_box;
 mod uniform_index;
 mod uniform_interval;
 mod uniform_sphere;
+mod wealth;
 
 pub use action::{Action, Batch, Item, Vector, Vectors};
+pub use adam::LearningRate;
+pub use aggregation::Aggregation;
+pub use argmin_dispersion::ArgminDispersion;
+pub use argmin_model::ArgminModel;
 pub use beta_prior::BetaPrior;
+pub use betting_martingale::BettingMartingale;
+pub use capped_igw::{CappedIgw, Normalization, Workspace};
 pub use catalogue::{Catalogue, CatalogueError};
 pub use certificate::{Certificate, Guarantee};
 pub use coin_betting::CoinBetting;
@@ -73,7 +68,6 @@ pub use event_rng::{EventRng, Stream};
 pub use fixed_sample::FixedSample;
 pub use fourier::{FourierRegression, FourierSettings};
 pub use function_oracle::{FunctionOnInterval, FunctionOracle};
-pub use igw::Igw;
 pub use igw::Igw;
 pub use joint_features::{
     ActionFeatures, Bilinear, Coordinates, Embeddings, FeaturesFrom, JointFeatures, Number,
@@ -89,8 +83,6 @@ pub use normalizer::{DrawBuffers, Draws, MoreDraws, Normalizer, Promise};
 pub use normalizing_constant::{NormalizingConstant, RelativeError};
 pub use product::Product;
 pub use reference_measure::{Extent, OnTheLine, ReferenceMeasure};
-pub use reference_measure::{Extent, OnTheLine, ReferenceMeasure};
-pub use regression_oracle::{Example, LossCurve, MonotonePieces, NotANumber, RegressionOracle};
 pub use regression_oracle::{Example, LossCurve, MonotonePieces, NotANumber, RegressionOracle};
 pub use rejection_sampler::SampleError;
 pub use sampled_by::SampledBy;
@@ -98,3 +90,8 @@ pub use truncated_normal::TruncatedNormal;
 pub use uniform_box::{BoxError, UniformBox};
 pub use uniform_interval::UniformInterval;
 pub use uniform_sphere::UniformSphere;
+
+/// The program in the README compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
