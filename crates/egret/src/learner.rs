@@ -1,0 +1,475 @@
+use std::mem;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::explorer::{Player, Smoothness};
+use crate::{
+    Action, CappedIgw, ContextError, Corral, DecideError, Decision, DensityKind, Event, EventRng,
+    Example, Explorer, ExplorerError, GammaSchedule, OutOfRange, Play, Propensity,
+    ReferenceMeasure, RegressionOracle, Stream, Weight, Workspace, geometric_taus,
+};
+
+/// Measure, oracle, explorer, schedule and Corral in one: decides, learns, is saved and replayed.
+///
+/// A decision is a pure function of (model, settings, seed, event, context): the same bits on any
+/// number of threads and on any machine. `learn` alone changes the model.
+///
+/// | method         | what it does                                             |
+/// |----------------|----------------------------------------------------------|
+/// | `decide`       | one decision; once warm it allocates nothing             |
+/// | `decide_batch` | many at once, in parallel                                |
+/// | `learn`        | one step on events whose losses are known, whenever that is |
+/// | `save`, `load` | the model to the bit, with its settings                  |
+/// | `replay`       | makes a past decision again and compares                 |
+///
+/// Events are told apart by the number the caller gives them: two decisions with one number share
+/// their chances.
+pub struct Learner<X: ?Sized, A: Action> {
+    pub(crate) measure: Box<dyn ReferenceMeasure<X, A>>,
+    pub(crate) oracle: Box<dyn RegressionOracle<X, A>>,
+    pub(crate) settings: Settings,
+    pub(crate) player: Player,
+    pub(crate) corral: Corral,
+    pub(crate) batches: u64,
+    workspace: Workspace<A>,
+}
+
+/// How a learner plays and learns. The default is the paper's online CappedIGW.
+///
+/// | field            | default               | source                             |
+/// |------------------|-----------------------|------------------------------------|
+/// | `explorer`       | CappedIGW, κ∞ = 4, δ = 0.05 | the paper's online experiments |
+/// | `gamma`          | 1 + 18·t              | the paper's online experiments     |
+/// | `taus`           | 12 from 6 to 1024     | the paper's online experiments     |
+/// | `eta`            | 0.3/12                | the paper's online experiments     |
+/// | `density`        | given τ               | unbiased whatever the normaliser   |
+/// | `example_weight` | one                   | the paper's text                   |
+/// | `seed`, `epoch`  | 0                     |                                    |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How an action is chosen.
+    pub explorer: Explorer,
+    /// γ over time.
+    pub gamma: GammaSchedule,
+    /// The grid of τ that Corral learns over; one τ is always played.
+    pub taus: Vec<f64>,
+    /// Corral's learning rate.
+    pub eta: f64,
+    /// Which density is stated.
+    pub density: DensityKind,
+    /// How much each example counts for the oracle.
+    pub example_weight: ExampleWeight,
+    /// The seed of every generator.
+    pub seed: u64,
+    /// A number of the user's for these settings; decisions carry it.
+    pub epoch: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            explorer: Explorer::CappedIgw(CappedIgw::default()),
+            gamma: GammaSchedule::power(1.0, 18.0, 1.0).expect("the paper's schedule is in range"),
+            taus: geometric_taus(6.0, 1024.0, 12).expect("the paper's grid is in range"),
+            eta: 0.3 / 12.0,
+            density: DensityKind::Conditional,
+            example_weight: ExampleWeight::One,
+            seed: 0,
+            epoch: 0,
+        }
+    }
+}
+
+/// How much an example counts in the oracle's squared error.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub enum ExampleWeight {
+    /// Each alike.
+    #[default]
+    One,
+    /// min(1/p, cap), and cap for a point mass: the paper's runs, with cap 5.
+    ClippedInverse {
+        /// Positive and finite.
+        cap: f64,
+    },
+}
+
+impl ExampleWeight {
+    fn check(self) -> Result<(), OutOfRange> {
+        match self {
+            Self::One => Ok(()),
+            Self::ClippedInverse { cap } => {
+                OutOfRange::unless(0.0 < cap && cap.is_finite(), "cap", cap, "(0, inf)")
+            }
+        }
+    }
+
+    fn of(self, propensity: Propensity) -> Weight {
+        match self {
+            Self::One => Weight::ONE,
+            Self::ClippedInverse { cap } => {
+                let inverse = propensity
+                    .density()
+                    .map_or(cap, |density| (1.0 / density.get()).min(cap));
+                Weight::new(inverse).expect("at most the cap, which is finite")
+            }
+        }
+    }
+}
+
+impl Settings {
+    /// Checks all of it, for this measure and this oracle.
+    pub(crate) fn build<X: ?Sized, A: Action>(
+        &self,
+        measure: &dyn ReferenceMeasure<X, A>,
+        oracle: &dyn RegressionOracle<X, A>,
+    ) -> Result<(Player, Corral), SettingsError> {
+        let corral = Corral::new(self.taus.clone(), self.eta)?;
+        self.example_weight.check()?;
+        if self.density == DensityKind::Marginal && matches!(self.explorer, Explorer::CappedIgw(_))
+        {
+            return Err(SettingsError::Marginal);
+        }
+        let player = self.explorer.player(measure, oracle)?;
+        let corral = if self.explorer.uses_tau() {
+            corral
+        } else {
+            Corral::new(vec![1.0], self.eta)?
+        };
+        Ok((player, corral))
+    }
+}
+
+impl<X: ?Sized, A: Action> Learner<X, A> {
+    /// Checks the settings, also against the measure and the oracle.
+    pub fn new(
+        measure: Box<dyn ReferenceMeasure<X, A>>,
+        oracle: Box<dyn RegressionOracle<X, A>>,
+        settings: Settings,
+    ) -> Result<Self, SettingsError> {
+        let (player, corral) = settings.build(&*measure, &*oracle)?;
+        Ok(Self {
+            measure,
+            oracle,
+            settings,
+            player,
+            corral,
+            batches: 0,
+            workspace: Workspace::default(),
+        })
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// How many batches were learned: the version of the model that decisions carry.
+    pub fn model_version(&self) -> u64 {
+        self.batches
+    }
+
+    /// The grid of τ and its probabilities; one τ = 1 for explorers without.
+    pub fn corral(&self) -> &Corral {
+        &self.corral
+    }
+
+    /// μ.
+    pub fn measure(&self) -> &dyn ReferenceMeasure<X, A> {
+        &*self.measure
+    }
+
+    /// f̂.
+    pub fn oracle(&self) -> &dyn RegressionOracle<X, A> {
+        &*self.oracle
+    }
+
+    /// Chooses an action for a context.
+    pub fn decide(&mut self, event: u64, x: &X) -> Result<Decision<A>, DecideError> {
+        let mut workspace = mem::take(&mut self.workspace);
+        let decision = self.decide_with(event, x, &mut workspace);
+        self.workspace = workspace;
+        decision
+    }
+
+    /// As [`decide`](Self::decide), for many threads on one learner: each brings a workspace.
+    pub fn decide_with(
+        &self,
+        event: u64,
+        x: &X,
+        workspace: &mut Workspace<A>,
+    ) -> Result<Decision<A>, DecideError> {
+        self.decide_seeded(self.settings.seed, event, x, workspace)
+    }
+
+    /// Decides many events in parallel; the answers are those of [`decide`](Self::decide), in order.
+    pub fn decide_batch(&self, events: &[(u64, &X)]) -> Vec<Result<Decision<A>, DecideError>>
+    where
+        X: Sync,
+    {
+        events
+            .par_iter()
+            .map_init(Workspace::default, |workspace, &(event, x)| {
+                self.decide_with(event, x, workspace)
+            })
+            .collect()
+    }
+
+    /// Takes one step of the oracle and one of Corral on events that were decided at any time before.
+    ///
+    /// No event, no step. On an error nothing was learned.
+    pub fn learn(&mut self, events: &[Event<'_, X, A>]) -> Result<(), LearnError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        for (place, event) in events.iter().enumerate() {
+            self.check(place, event)?;
+        }
+        let weight = self.settings.example_weight;
+        let examples: Vec<Example<'_, X, A>> = events
+            .iter()
+            .map(|event| Example {
+                x: event.x,
+                action: event.action,
+                loss: event.loss,
+                weight: weight.of(event.propensity),
+            })
+            .collect();
+        self.oracle.learn(&examples)?;
+        self.corral.update(events.iter().map(|event| Play {
+            index: event.tau_index as usize,
+            probability: event.tau_probability,
+            reward: 1.0 - event.loss.get(),
+        }));
+        self.batches += 1;
+        Ok(())
+    }
+
+    pub(crate) fn decide_seeded(
+        &self,
+        seed: u64,
+        event: u64,
+        x: &X,
+        workspace: &mut Workspace<A>,
+    ) -> Result<Decision<A>, DecideError> {
+        let unit = EventRng::new(seed, event, Stream::Smoothness).unit();
+        let (index, tau_probability) = self.corral.draw(unit);
+        let smoothness = Smoothness {
+            corral: &self.corral,
+            index,
+            schedule: &self.settings.gamma,
+            batches: self.batches,
+            density: self.settings.density,
+        };
+        let (tau, gamma) = smoothness.played();
+        let choice = self.player.choose(
+            &smoothness,
+            x,
+            &*self.measure,
+            &*self.oracle,
+            (seed, event),
+            workspace,
+        )?;
+        Ok(Decision {
+            event,
+            action: choice.action,
+            propensity: choice.propensity,
+            density_kind: self.settings.density,
+            tau,
+            tau_index: index as u32,
+            tau_probability,
+            gamma,
+            capped: choice.capped,
+            proposals: choice.proposals,
+            seed,
+            model_version: self.batches,
+            epoch: self.settings.epoch,
+        })
+    }
+
+    fn check(&self, place: usize, event: &Event<'_, X, A>) -> Result<(), LearnError> {
+        let taus = self.corral.taus().len();
+        if taus <= event.tau_index as usize {
+            return Err(LearnError::TauIndex {
+                place,
+                found: event.tau_index,
+                taus,
+            });
+        }
+        let probability = event.tau_probability;
+        if !(0.0 < probability && probability <= 1.0) {
+            return Err(LearnError::TauProbability { place, probability });
+        }
+        Ok(())
+    }
+}
+
+/// Why settings are not taken.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// A number is not where it has to be.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+    /// The explorer cannot play on this measure with this oracle.
+    #[error(transparent)]
+    Explorer(#[from] ExplorerError),
+    /// A ratio of estimates would be biased.
+    #[error(
+        "the marginal density of CappedIGW is not linear in the estimates of z, and so is right only where each z is \
+         exact: state the conditional density"
+    )]
+    Marginal,
+}
+
+/// Why nothing was learned.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LearnError {
+    /// Decided with another grid.
+    #[error("event {place} of the batch played the tau at index {found}, the grid has {taus}")]
+    TauIndex {
+        /// Its place in the batch.
+        place: usize,
+        /// The index in the event.
+        found: u32,
+        /// How many there are.
+        taus: usize,
+    },
+    /// Not a probability.
+    #[error(
+        "event {place} of the batch has the tau probability {probability}, expected a number in (0, 1]"
+    )]
+    TauProbability {
+        /// Its place in the batch.
+        place: usize,
+        /// What it was.
+        probability: f64,
+    },
+    /// The oracle cannot read a context.
+    #[error(transparent)]
+    Context(#[from] ContextError),
+}
+
+#[cfg(test)]
+mod tests {
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+    use crate::Loss;
+    use crate::small_world::interval_learner;
+
+    fn loss(value: f64) -> Loss {
+        Loss::new(value).expect("in range")
+    }
+
+    /// Contexts and the losses of whatever is played in them.
+    fn world(event: u64) -> f64 {
+        EventRng::new(99, event, Stream::World).unit()
+    }
+
+    fn loss_of(x: f64, action: f64) -> Loss {
+        loss((x - action).abs())
+    }
+
+    /// Learns `batches` batches of 8, decided one by one.
+    fn train(learner: &mut Learner<f64, f64>, batches: u64) -> Vec<Decision<f64>> {
+        let mut all = Vec::new();
+        for _ in 0..batches {
+            let start = all.len();
+            let first = 1_000 * learner.model_version();
+            let contexts: Vec<f64> = (0..8).map(|i| world(first + i)).collect();
+            for (i, x) in contexts.iter().enumerate() {
+                all.push(learner.decide(first + i as u64, x).expect("an action"));
+            }
+            let events: Vec<Event<'_, f64, f64>> = all[start..]
+                .iter()
+                .zip(&contexts)
+                .map(|(decision, x)| decision.observed(x, loss_of(*x, decision.action)))
+                .collect();
+            learner.learn(&events).expect("good events");
+        }
+        all
+    }
+
+    #[test]
+    fn every_thread_count_decides_the_same() {
+        for batches in [0, 20] {
+            let mut learner = interval_learner(Settings::default());
+            train(&mut learner, batches);
+            let contexts: Vec<f64> = (0..300).map(world).collect();
+            let events: Vec<(u64, &f64)> = (0..).zip(&contexts).collect();
+            let alone: Vec<Decision<f64>> = events
+                .iter()
+                .map(|&(event, x)| learner.decide(event, x).expect("an action"))
+                .collect();
+            for threads in [1, 2, 8] {
+                let pool = ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .build()
+                    .expect("threads");
+                let together = pool.install(|| learner.decide_batch(&events));
+                for (one, other) in alone.iter().zip(together) {
+                    let other = other.expect("an action");
+                    assert_eq!(one, &other);
+                    assert_eq!(one.action.to_bits(), other.action.to_bits());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_decision_carries_its_settings() {
+        let settings = Settings {
+            seed: 5,
+            epoch: 9,
+            ..Settings::default()
+        };
+        let mut learner = interval_learner(settings);
+        train(&mut learner, 3);
+        let decision = learner.decide(77, &0.5).expect("an action");
+        assert_eq!(
+            (
+                decision.event,
+                decision.seed,
+                decision.epoch,
+                decision.model_version
+            ),
+            (77, 5, 9, 3)
+        );
+        assert_eq!(decision.gamma, 55.0);
+        let corral = learner.corral();
+        let index = decision.tau_index as usize;
+        assert_eq!(decision.tau, corral.taus()[index]);
+        assert_eq!(decision.tau_probability, corral.weights()[index]);
+        let capped = decision.capped.expect("CappedIGW");
+        let density = decision.propensity.density().expect("always one").get();
+        assert_eq!(density, capped.g / capped.z.value);
+        assert_eq!(decision.weight_of(2.0), Some(2.0 / density));
+        assert_eq!(capped.certificate.delta, 0.05);
+    }
+
+    #[test]
+    fn losses_fall_as_it_learns() {
+        let settings = Settings {
+            taus: vec![16.0],
+            ..Settings::default()
+        };
+        let mut learner = interval_learner(settings);
+        let decisions = train(&mut learner, 300);
+        let mean = |decisions: &[Decision<f64>], first: usize| {
+            let sum: f64 = decisions
+                .iter()
+                .enumerate()
+                .map(|(i, decision)| {
+                    let event = 1_000 * ((first + i) / 8) as u64 + ((first + i) % 8) as u64;
+                    assert_eq!(event, decision.event);
+                    (world(event) - decision.action).abs()
+                })
+                .sum();
+            sum / decisions.len() as f64
+        };
+        let (early, late) = (mean(&decisions[..400], 0), mean(&decisions[2_000..], 2_000));
+        assert!(late < 0.5 * early, "{early} {late}");
+    }
+}
