@@ -25,6 +25,45 @@ use crate::{
 ///
 /// Events are told apart by the number the caller gives them: two decisions with one number share
 /// their chances.
+///
+/// ```
+/// use egret::{
+///     ContextError, Example, Learner, LoadError, Loss, RegressionOracle, Settings, UniformInterval,
+/// };
+///
+/// /// Believes that the best price is the context, and never learns.
+/// struct Believer;
+///
+/// impl RegressionOracle<f64, f64> for Believer {
+///     fn prepare(&self, _: &f64, _: &mut Vec<f64>) -> Result<(), ContextError> {
+///         Ok(())
+///     }
+///     fn predict(&self, x: &f64, _: &[f64], actions: &Vec<f64>, out: &mut [f64]) {
+///         for (out, action) in out.iter_mut().zip(actions) {
+///             *out = (action - x).abs();
+///         }
+///     }
+///     fn learn(&mut self, _: &[Example<'_, f64, f64>]) -> Result<(), ContextError> {
+///         Ok(())
+///     }
+///     fn save(&self) -> Vec<u8> {
+///         Vec::new()
+///     }
+///     fn load(&mut self, _: &[u8]) -> Result<(), LoadError> {
+///         Ok(())
+///     }
+/// }
+///
+/// let prices = UniformInterval::new(0.0, 1.0)?;
+/// let mut learner = Learner::new(Box::new(prices), Box::new(Believer), Settings::default())?;
+///
+/// let customer = 0.3;
+/// let decision = learner.decide(1, &customer)?;
+/// let loss = Loss::new((decision.action - customer).abs())?;
+/// learner.learn(&[decision.observed(&customer, loss)])?;
+/// assert_eq!(learner.model_version(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Learner<X: ?Sized, A: Action> {
     pub(crate) measure: Box<dyn ReferenceMeasure<X, A>>,
     pub(crate) oracle: Box<dyn RegressionOracle<X, A>>,
@@ -357,7 +396,7 @@ mod tests {
 
     use super::*;
     use crate::Loss;
-    use crate::small_world::interval_learner;
+    use crate::small_world::{Bowl, interval_learner};
 
     fn loss(value: f64) -> Loss {
         Loss::new(value).expect("in range")
@@ -471,5 +510,184 @@ mod tests {
         };
         let (early, late) = (mean(&decisions[..400], 0), mean(&decisions[2_000..], 2_000));
         assert!(late < 0.5 * early, "{early} {late}");
+    }
+
+    /// Decisions beside their contexts.
+    type Decided = Vec<(f64, Decision<f64>)>;
+
+    /// Eight decisions at the start, and a learner that has not learned yet.
+    fn eight() -> (Learner<f64, f64>, Decided) {
+        let mut learner = interval_learner(Settings::default());
+        let decisions = (0..8)
+            .map(|event| {
+                let x = world(event);
+                (x, learner.decide(event, &x).expect("an action"))
+            })
+            .collect();
+        (learner, decisions)
+    }
+
+    #[test]
+    fn delayed_events_are_learned_in_any_grouping() {
+        for size in [1, 3, 8] {
+            let (mut learner, decisions) = eight();
+            let events: Vec<Event<'_, f64, f64>> = decisions
+                .iter()
+                .map(|(x, decision)| decision.observed(x, loss_of(*x, decision.action)))
+                .collect();
+            // The latest first, between other decisions.
+            for group in events.rchunks(size) {
+                learner.learn(group).expect("good events");
+                learner.decide(1_000, &0.5).expect("an action");
+            }
+            assert_eq!(learner.model_version(), 8_u64.div_ceil(size as u64));
+            let sum: f64 = learner.corral().weights().iter().sum();
+            assert!((sum - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn no_event_is_no_step() {
+        let (mut learner, _) = eight();
+        let before = learner.save();
+        learner.learn(&[]).expect("nothing to refuse");
+        assert_eq!(learner.save(), before);
+    }
+
+    #[test]
+    fn a_refused_event_changes_nothing() {
+        let (mut learner, decisions) = eight();
+        let good: Vec<Event<'_, f64, f64>> = decisions
+            .iter()
+            .map(|(x, decision)| decision.observed(x, loss(0.5)))
+            .collect();
+        let before = learner.save();
+        let mut refuse = |spoil: &dyn Fn(&mut Event<'_, f64, f64>)| {
+            let mut events = good.clone();
+            spoil(&mut events[5]);
+            let error = learner.learn(&events).expect_err("one is bad");
+            assert_eq!(learner.save(), before, "{error}");
+            error.to_string()
+        };
+        assert_eq!(
+            refuse(&|event| event.tau_index = 12),
+            "event 5 of the batch played the tau at index 12, the grid has 12"
+        );
+        for bad in [0.0, -0.5, 1.5, f64::NAN, f64::INFINITY] {
+            let message = refuse(&|event| event.tau_probability = bad);
+            assert!(message.contains(&format!("probability {bad}")), "{message}");
+        }
+        assert_eq!(
+            refuse(&|event| event.x = &-1.0),
+            "the context is -1, expected [0, inf)"
+        );
+    }
+
+    #[test]
+    fn a_bad_context_is_an_error_and_the_next_decision_is_not_touched() {
+        let mut learner = interval_learner(Settings::default());
+        let before = learner.decide(1, &0.5);
+        assert!(matches!(
+            learner.decide(2, &-1.0),
+            Err(DecideError::Context(_))
+        ));
+        assert_eq!(learner.decide(1, &0.5), before);
+    }
+
+    #[test]
+    fn settings_out_of_range_are_refused() {
+        let refused = |settings: Settings| {
+            let measure = crate::UniformInterval::new(0.0, 1.0).expect("in order");
+            let bowl = Bowl {
+                offset: 0.0,
+                slope: 1.0,
+            };
+            Learner::new(Box::new(measure), Box::new(bowl), settings)
+                .err()
+                .expect("bad settings")
+                .to_string()
+        };
+        let capped = |capped: CappedIgw| Settings {
+            explorer: Explorer::CappedIgw(capped),
+            ..Settings::default()
+        };
+        for (settings, field) in [
+            (
+                Settings {
+                    taus: vec![],
+                    ..Settings::default()
+                },
+                "number of taus",
+            ),
+            (
+                Settings {
+                    taus: vec![f64::NAN],
+                    ..Settings::default()
+                },
+                "tau",
+            ),
+            (
+                Settings {
+                    eta: 0.0,
+                    ..Settings::default()
+                },
+                "eta",
+            ),
+            (
+                Settings {
+                    example_weight: ExampleWeight::ClippedInverse { cap: f64::NAN },
+                    ..Settings::default()
+                },
+                "cap",
+            ),
+            (
+                Settings {
+                    explorer: Explorer::EpsilonGreedy { epsilon: 1.5 },
+                    ..Settings::default()
+                },
+                "epsilon",
+            ),
+            (
+                Settings {
+                    explorer: Explorer::SquareCb,
+                    ..Settings::default()
+                },
+                "SquareCB",
+            ),
+            (
+                capped(CappedIgw {
+                    kappa_inf: 1.0,
+                    ..CappedIgw::default()
+                }),
+                "kappa_inf",
+            ),
+            (
+                capped(CappedIgw {
+                    delta: f64::NAN,
+                    ..CappedIgw::default()
+                }),
+                "delta",
+            ),
+            (
+                capped(CappedIgw {
+                    budget: 0,
+                    ..CappedIgw::default()
+                }),
+                "budget",
+            ),
+        ] {
+            let message = refused(settings);
+            assert!(message.starts_with(field), "{message}");
+        }
+    }
+
+    #[test]
+    fn examples_weigh_what_the_settings_say() {
+        let propensity = |p: f64| Propensity::Density(crate::Density::new(p).expect("positive"));
+        let clipped = ExampleWeight::ClippedInverse { cap: 5.0 };
+        assert_eq!(ExampleWeight::One.of(propensity(0.01)).get(), 1.0);
+        assert_eq!(clipped.of(propensity(0.5)).get(), 2.0);
+        assert_eq!(clipped.of(propensity(0.1)).get(), 5.0);
+        assert_eq!(clipped.of(Propensity::Atom).get(), 5.0);
     }
 }

@@ -109,3 +109,108 @@ pub enum ReplayError {
     #[error(transparent)]
     Decide(#[from] DecideError),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::small_world::interval_learner;
+    use crate::{CappedDraw, Density, Explorer, Loss, Settings};
+
+    fn explorers() -> [Explorer; 4] {
+        [
+            Settings::default().explorer,
+            Explorer::SmoothIgw,
+            Explorer::Uniform,
+            Explorer::EpsilonGreedy { epsilon: 0.5 },
+        ]
+    }
+
+    #[test]
+    fn a_decision_replays_after_a_load() {
+        for explorer in explorers() {
+            let settings = Settings {
+                explorer,
+                ..Settings::default()
+            };
+            let mut learner = interval_learner(settings.clone());
+            let early = learner.decide(1, &0.25).expect("an action");
+            let loss = Loss::new(0.5).expect("in range");
+            learner
+                .learn(&[early.observed(&0.25, loss)])
+                .expect("a good event");
+            let saved = learner.save();
+            let late = learner.decide(2, &0.75).expect("an action");
+            let mut other = interval_learner(Settings {
+                seed: 1,
+                ..settings
+            });
+            other.replay(&0.25, &early).expect("the model of the start");
+            assert_eq!(
+                other.replay(&0.75, &late),
+                Err(ReplayError::Model {
+                    decision: 1,
+                    learner: 0
+                })
+            );
+            other.load(&saved).expect("just saved");
+            other.replay(&0.75, &late).expect("the model of that time");
+            assert!(other.replay(&0.25, &early).is_err());
+        }
+    }
+
+    #[test]
+    fn what_differs_is_named() {
+        let mut learner = interval_learner(Settings::default());
+        let decision = learner.decide(1, &0.25).expect("an action");
+        let named = |spoil: &dyn Fn(&mut Decision<f64>)| {
+            let mut spoiled = decision.clone();
+            spoil(&mut spoiled);
+            match learner.replay(&0.25, &spoiled) {
+                Err(ReplayError::Differs { field }) => field,
+                other => panic!("{other:?}"),
+            }
+        };
+        let capped = |spoil: &dyn Fn(&mut CappedDraw)| {
+            named(&|decision| spoil(decision.capped.as_mut().expect("CappedIGW")))
+        };
+        let next = |value: f64| f64::from_bits(value.to_bits() + 1);
+        assert_eq!(named(&|d| d.action = next(d.action)), "action");
+        assert_eq!(named(&|d| d.gamma = next(d.gamma)), "gamma");
+        assert_eq!(named(&|d| d.tau = next(d.tau)), "tau");
+        assert_eq!(named(&|d| d.tau_index += 1), "tau_index");
+        assert_eq!(named(&|d| d.tau_probability = 0.5), "tau_probability");
+        assert_eq!(named(&|d| d.proposals += 1), "proposals");
+        assert_eq!(named(&|d| d.capped = None), "capped");
+        assert_eq!(named(&|d| d.propensity = Propensity::Atom), "propensity");
+        let two = Density::new(1.0 + 1e-9).expect("positive");
+        assert_eq!(
+            named(&|d| d.propensity = Propensity::Density(two)),
+            "propensity"
+        );
+        assert_eq!(capped(&|c| c.g = next(c.g)), "g");
+        assert_eq!(
+            capped(&|c| c.certificate.beta = -c.certificate.beta),
+            "beta"
+        );
+        assert_eq!(capped(&|c| c.certificate.kappa_inf = 5.0), "kappa_inf");
+        assert_eq!(capped(&|c| c.certificate.delta = 0.5), "delta");
+        assert_eq!(capped(&|c| c.certificate.draws += 1), "draws of beta");
+        assert_eq!(capped(&|c| c.z.value = next(c.z.value)), "z");
+        assert_eq!(capped(&|c| c.z.draws += 1), "draws of z");
+        // Another context or another event is another decision.
+        assert!(matches!(
+            learner.replay(&0.5, &decision),
+            Err(ReplayError::Differs { .. })
+        ));
+        assert_ne!(named(&|d| d.seed += 1), "");
+        let mut other_epoch = decision.clone();
+        other_epoch.epoch = 3;
+        assert_eq!(
+            learner.replay(&0.25, &other_epoch),
+            Err(ReplayError::Epoch {
+                decision: 3,
+                learner: 0
+            })
+        );
+    }
+}

@@ -80,14 +80,19 @@ impl MonotonePieces for Bowl {
     }
 }
 
-/// The [`Bowl`] over [0, 1], at first half flat and off by 0.3.
+/// A [`Bowl`] over [0, 1].
+pub(crate) fn interval_learner_of(bowl: Bowl, settings: Settings) -> Learner<f64, f64> {
+    let measure = UniformInterval::new(0.0, 1.0).expect("in order");
+    Learner::new(Box::new(measure), Box::new(bowl), settings).expect("good settings")
+}
+
+/// At first half flat and off by 0.3.
 pub(crate) fn interval_learner(settings: Settings) -> Learner<f64, f64> {
     let bowl = Bowl {
         offset: 0.3,
         slope: 0.5,
     };
-    let measure = UniformInterval::new(0.0, 1.0).expect("in order");
-    Learner::new(Box::new(measure), Box::new(bowl), settings).expect("good settings")
+    interval_learner_of(bowl, settings)
 }
 
 /// A fixed loss for each item.
