@@ -259,3 +259,131 @@ pub enum ExplorerError {
     #[error("SquareCB plays the items of a catalogue, and the measure is not one")]
     NoCatalogue,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::small_world::{Bowl, Table, interval_learner, interval_learner_of};
+    use crate::{
+        Catalogue, Learner, Product, SampleError, Settings, SettingsError, UniformInterval,
+    };
+
+    fn settings(explorer: Explorer) -> Settings {
+        Settings {
+            explorer,
+            ..Settings::default()
+        }
+    }
+
+    #[test]
+    fn uniform_is_capped_igw_at_tau_one() {
+        let mut uniform = interval_learner(settings(Explorer::Uniform));
+        let mut capped = interval_learner(Settings {
+            taus: vec![1.0],
+            ..Settings::default()
+        });
+        for event in 0..20 {
+            let uniform = uniform.decide(event, &0.5).expect("an action");
+            let capped = capped.decide(event, &0.5).expect("an action");
+            let parts = uniform.capped.expect("as of CappedIGW");
+            assert_eq!((parts.g, parts.z.value, uniform.tau), (1.0, 1.0, 1.0));
+            assert_eq!(uniform.weight_of(1.0), Some(1.0));
+            assert_eq!(uniform.capped, capped.capped);
+            assert_eq!(uniform.propensity, capped.propensity);
+            assert_eq!(uniform.tau_probability, 1.0);
+        }
+    }
+
+    #[test]
+    fn a_greedy_action_needs_an_argmin() {
+        let greedy = [
+            Explorer::SmoothIgw,
+            Explorer::EpsilonGreedy { epsilon: 0.5 },
+        ];
+        for explorer in greedy {
+            interval_learner(settings(explorer));
+            let catalogue = Catalogue::uniform(3).expect("three");
+            let table = Table(vec![0.0; 3]);
+            assert!(Learner::new(Box::new(catalogue), Box::new(table), settings(explorer)).is_ok());
+            // A pair is neither on the line nor in the catalogue.
+            let pairs = Product::new(
+                UniformInterval::new(0.0, 1.0).expect("in order"),
+                UniformInterval::new(0.0, 1.0).expect("in order"),
+            );
+            let refused = Learner::<f64, (f64, f64)>::new(
+                Box::new(pairs),
+                Box::new(Pairs),
+                settings(explorer),
+            );
+            assert!(matches!(
+                refused.err(),
+                Some(SettingsError::Explorer(ExplorerError::NoArgmin { .. }))
+            ));
+        }
+    }
+
+    #[test]
+    fn nan_is_an_error_whoever_explores() {
+        for explorer in [
+            Settings::default().explorer,
+            Explorer::SmoothIgw,
+            Explorer::EpsilonGreedy { epsilon: 0.5 },
+        ] {
+            let bowl = Bowl {
+                offset: 0.0,
+                slope: f64::NAN,
+            };
+            let mut learner = interval_learner_of(bowl, settings(explorer));
+            assert!(matches!(
+                learner.decide(0, &0.5),
+                Err(DecideError::Sample(SampleError::NotANumber(_)))
+            ));
+        }
+    }
+
+    #[test]
+    fn the_greediest_schedule_still_gives_densities() {
+        let settings = Settings {
+            gamma: GammaSchedule::constant(f64::MAX).expect("positive"),
+            explorer: Explorer::CappedIgw(CappedIgw {
+                budget: 10_000,
+                ..CappedIgw::default()
+            }),
+            ..Settings::default()
+        };
+        let mut learner = interval_learner(settings);
+        for event in 0..50 {
+            match learner.decide(event, &0.5) {
+                Ok(decision) => assert!(decision.propensity.density().is_some()),
+                Err(error) => assert!(matches!(error, DecideError::Sample(_)), "{error}"),
+            }
+        }
+    }
+
+    struct Pairs;
+
+    impl RegressionOracle<f64, (f64, f64)> for Pairs {
+        fn prepare(&self, _: &f64, _: &mut Vec<f64>) -> Result<(), crate::ContextError> {
+            Ok(())
+        }
+
+        fn predict(&self, _: &f64, _: &[f64], _: &(Vec<f64>, Vec<f64>), out: &mut [f64]) {
+            out.fill(0.5);
+        }
+
+        fn learn(
+            &mut self,
+            _: &[crate::Example<'_, f64, (f64, f64)>],
+        ) -> Result<(), crate::ContextError> {
+            Ok(())
+        }
+
+        fn save(&self) -> Vec<u8> {
+            Vec::new()
+        }
+
+        fn load(&mut self, _: &[u8]) -> Result<(), crate::LoadError> {
+            Ok(())
+        }
+    }
+}
