@@ -1,4 +1,4 @@
-use std::mem;
+use std::{fmt, mem};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -343,6 +343,16 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
     }
 }
 
+impl<X: ?Sized, A: Action> fmt::Debug for Learner<X, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Learner")
+            .field("settings", &self.settings)
+            .field("model_version", &self.batches)
+            .field("corral", &self.corral)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Why settings are not taken.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -603,8 +613,7 @@ mod tests {
                 slope: 1.0,
             };
             Learner::new(Box::new(measure), Box::new(bowl), settings)
-                .err()
-                .expect("bad settings")
+                .expect_err("bad settings")
                 .to_string()
         };
         let capped = |capped: CappedIgw| Settings {
