@@ -111,15 +111,13 @@ impl Bettor {
     }
 
     /// Bets that z > 1/κ∞ and lowers an upper bound on the β with z(β) = 1/κ∞.
-    ///
-    /// It may fall below (1 − τ)/γ, where f̂ close to a constant makes z large.
     fn upper(igw: &Igw, kappa_inf: f64, log_threshold: f64) -> Self {
         Self {
             sign: -1.0,
             target: 1.0 / kappa_inf,
             cap: 0.5 * kappa_inf,
             bound: 1.0,
-            limit: (1.0 - kappa_inf * igw.tau()) / igw.gamma(),
+            limit: igw.beta_min(),
             ..Self::without_wealth(igw, log_threshold)
         }
     }

@@ -9,9 +9,10 @@ use crate::{EventRng, Extent, Item, ReferenceMeasure, lanes};
 /// A list of up to ten million items, equally probable or weighted.
 ///
 /// A draw costs the same however many there are. Equal items are drawn with probability exactly
-/// 1/n, and stratified draws take one from each of n equal parts of the list. Weighted items are drawn by an alias table, built
-/// once in time and memory proportional to the list (20 bytes an item); an item's frequency is within 2⁻⁵² / n of its
-/// probability where it is rarer than 1/n, and stratified draws are independent ones.
+/// 1/n, and stratified draws take one from each of n equal parts of the list. Weighted items are
+/// drawn by an alias table, built once in time and memory proportional to the list (20 bytes an
+/// item); an item's frequency is within 2⁻⁵² / n of its probability where it is rarer than 1/n, and
+/// stratified draws are independent ones.
 ///
 /// ```
 /// use egret::{Catalogue, EventRng, Item, ReferenceMeasure, Stream};

@@ -4,11 +4,11 @@ use crate::{EventRng, Extent, ReferenceMeasure, Vector, Vectors};
 
 /// The Dirichlet distribution on the simplex: shares that add up to 1.
 ///
-/// Its density by the first d − 1 coordinates is proportional to Π aᵢ^(αᵢ − 1). All αᵢ = 1 is the uniform
-/// distribution; below 1 the corners are favoured, above 1 the middle.
+/// Its density by the first d − 1 coordinates is proportional to Π aᵢ^(αᵢ − 1). All αᵢ = 1 is the
+/// uniform distribution; below 1 the corners are favoured, above 1 the middle.
 ///
 /// A draw is d gamma numbers over their sum (Marsaglia and Tsang 2000), kept as logarithms until
-/// the largest is known, so that small α never divide 0 by 0; about 100 ns a coordinate. A share
+/// the largest is known, so that small α never divide 0 by 0; about 130 ns a coordinate. A share
 /// below 1e-308 is 0. Stratified draws are independent ones. The extent is the volume of the first
 /// d − 1 coordinates, 1/(d − 1)!; [`Extent::Unknown`] where an `f64` cannot hold it.
 ///
@@ -88,6 +88,7 @@ impl<X: ?Sized> ReferenceMeasure<X, Vector> for Dirichlet {
 struct LogGamma {
     d: f64,
     c: f64,
+    log_d: f64,
     power: Option<f64>,
 }
 
@@ -97,6 +98,7 @@ impl LogGamma {
         Self {
             d,
             c: 1.0 / (9.0 * d).sqrt(),
+            log_d: libm::log(d),
             power: (alpha < 1.0).then(|| 1.0 / alpha),
         }
     }
@@ -110,8 +112,13 @@ impl LogGamma {
             }
             let v = root * root * root;
             let log_v = libm::log(v);
-            if libm::log(rng.unit()) < 0.5 * x * x + self.d * (1.0 - v + log_v) {
-                break libm::log(self.d) + log_v;
+            let u = rng.unit();
+            let square = x * x;
+            // The first test is implied by the second, and mostly spares its logarithm.
+            if u < 1.0 - 0.0331 * square * square
+                || libm::log(u) < 0.5 * square + self.d * (1.0 - v + log_v)
+            {
+                break self.log_d + log_v;
             }
         };
         match self.power {

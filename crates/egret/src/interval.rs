@@ -59,7 +59,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_accepted_is_an_interval(low in any::<f64>(), high in any::<f64>(), u in 0.0..=1.0) {
+        fn what_is_accepted_is_an_interval(
+            low in any::<f64>(), high in any::<f64>(), u in 0.0..=1.0,
+        ) {
             match Interval::new(low, high) {
                 Ok(interval) => {
                     prop_assert!(low < high && interval.width().is_finite());

@@ -53,25 +53,34 @@ impl Normalizer for MixtureMartingale {
         let certified = |beta, n| self.promise.certificate(beta, Guarantee::Mixture, n);
         let bets = Bets::new(igw, self.promise.kappa_inf());
         let most = self.backstop.draws(igw);
-        // Before this many draws even g = 0 throughout would not be enough.
-        let least = self.log_threshold / libm::log1p(bets.lower[0].0);
-        let mut n = (1.15 * least).ceil() as usize;
-        let mut beta = None;
+        // Before this many draws even g = 0 throughout would not let β rise above (1 − τ)/γ.
+        let least = 1.15 * self.log_threshold / libm::log1p(bets.lower[0].0);
+        let mut n = (igw.tau() / 4.0).max(16.0).min(least) as usize;
+        let mut start = None;
         while n < most {
             draws.extend_to(n)?;
             let fhats = draws.seen();
-            let start = match beta {
-                Some(beta) => beta,
-                None => typical_beta(igw, fhats),
+            let search = if (n as f64) < least {
+                bets.at_beta_min(igw, fhats, self.log_threshold)
+            } else {
+                let start = start.unwrap_or_else(|| typical_beta(igw, fhats));
+                bets.search(igw, fhats, start, self.log_threshold)
             };
-            let search = bets.search(igw, fhats, start, self.log_threshold);
             match search {
                 Search::Found(beta) => return Ok(certified(beta, n)),
                 Search::NeedsMore { at, log_wealth } => {
-                    beta = Some(at);
-                    // The wealth grows by a factor a draw: how many more the poorer side wants.
-                    let growth = self.log_threshold / log_wealth.max(0.1);
-                    n = (n as f64 * growth.clamp(1.06, 1.3)).ceil() as usize;
+                    // The wealth grows by a factor a draw: how many draws the poorer side wants.
+                    let now = n as f64;
+                    let wanted = now * self.log_threshold / log_wealth.max(1e-3);
+                    n = if least <= now {
+                        start = Some(at);
+                        wanted.clamp(1.06 * now, 1.3 * now)
+                    } else if wanted < least {
+                        wanted.clamp(1.1 * now, 2.0 * now)
+                    } else {
+                        least
+                    }
+                    .ceil() as usize;
                 }
             }
         }
@@ -130,55 +139,56 @@ impl Bets {
         }
     }
 
+    /// At (1 − τ)/γ it is certain that z ≤ 1, and one side is enough.
+    fn at_beta_min(&self, igw: &Igw, fhats: &[f64], log_threshold: f64) -> Search {
+        let at = igw.beta_min();
+        let (_, log_wealth) = self.log_wealths(igw, at, fhats);
+        if log_threshold <= log_wealth {
+            Search::Found(at)
+        } else {
+            Search::NeedsMore { at, log_wealth }
+        }
+    }
+
     /// Looks for a β at which both wealths reach the threshold.
     ///
-    /// ln W⁻ falls in β and ln W⁺ rises: a β that fails on one side says where to go on, one that fails on both that
-    /// there is none.
+    /// ln W⁻ falls in β and ln W⁺ rises: a β that fails on one side says where to go on, one that
+    /// fails on both that there is none.
     fn search(&self, igw: &Igw, fhats: &[f64], start: f64, log_threshold: f64) -> Search {
-        let scale = 1.0 / igw.gamma();
-        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-        let (mut low_excess, mut high_excess) = (0.0, 0.0);
+        let mut low = None;
+        let mut high = None;
         let mut beta = start;
-        let mut step = 4.0 * scale;
-        for _ in 0..60 {
+        let mut step = 4.0 / igw.gamma();
+        loop {
             let (lower, upper) = self.log_wealths(igw, beta, fhats);
-            let (lower, upper) = (lower - log_threshold, upper - log_threshold);
-            if 0.0 <= lower && 0.0 <= upper {
+            let log_wealth = lower.min(upper);
+            if log_threshold <= log_wealth {
                 return Search::Found(beta);
             }
-            if lower < 0.0 && upper < 0.0 {
+            let apart = match (low, high) {
+                (Some((low, _)), Some((high, _))) => high - low,
+                _ => f64::INFINITY,
+            };
+            if lower.max(upper) < log_threshold || apart < 1e-3 / igw.gamma() {
                 return Search::NeedsMore {
                     at: beta,
-                    log_wealth: lower.min(upper) + log_threshold,
+                    log_wealth,
                 };
             }
-            let difference = lower - upper;
-            if 0.0 < difference {
-                (low, low_excess) = (beta, difference);
+            if upper < lower {
+                low = Some((beta, lower - upper));
             } else {
-                (high, high_excess) = (beta, difference);
+                high = Some((beta, upper - lower));
             }
-            beta = if low.is_finite() && high.is_finite() {
-                if high - low < 1e-3 * scale {
-                    break;
+            beta = match (low, high) {
+                (Some((low, below)), Some((high, above))) => {
+                    low + (high - low) * (below / (below + above)).clamp(0.1, 0.9)
                 }
-                let share = (low_excess / (low_excess - high_excess)).clamp(0.1, 0.9);
-                low + share * (high - low)
-            } else {
-                step *= 2.0;
-                if high.is_finite() {
-                    high - step
-                } else {
-                    low + step
-                }
+                (Some((low, _)), None) => low + step,
+                (None, Some((high, _))) => high - step,
+                (None, None) => unreachable!("one side is always the poorer"),
             };
-            if 1.0 < beta {
-                beta = 1.0;
-            }
-        }
-        Search::NeedsMore {
-            at: beta,
-            log_wealth: log_threshold,
+            step *= 2.0;
         }
     }
 

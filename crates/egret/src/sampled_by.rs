@@ -13,7 +13,7 @@ use crate::{Action, Batch, EventRng, Extent, OutOfRange, ReferenceMeasure};
 /// use egret::{EventRng, Extent, ReferenceMeasure, SampledBy, Stream};
 ///
 /// // A dose of at most what the patient's weight allows.
-/// let mu: SampledBy<f64, _> = SampledBy::new(Extent::Unknown, |weight: &f64, n, rng, doses| {
+/// let mu = SampledBy::<f64, _>::new(Extent::Unknown, |weight: &f64, n, rng, doses| {
 ///     doses.extend((0..n).map(|_| 0.1 * weight * rng.unit()));
 /// })?;
 /// let mut doses = Vec::new();

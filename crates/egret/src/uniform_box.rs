@@ -4,10 +4,10 @@ use crate::{EventRng, Extent, OutOfRange, ReferenceMeasure, Vector, Vectors};
 
 /// The uniform distribution on a box, a product of intervals.
 ///
-/// Stratified draws are a Latin hypercube (McKay, Beckman and Conover 1979): each coordinate has one draw in each
-/// of n equal parts of its side, and the parts of different coordinates meet in random order.
-/// Means of what is nearly a sum over coordinates vary far less, and no mean varies more than
-/// n/(n − 1) times as much as an independent one (Owen 1997).
+/// Stratified draws are a Latin hypercube (McKay, Beckman and Conover 1979): each coordinate has
+/// one draw in each of n equal parts of its side, and the parts of different coordinates meet in
+/// random order. Means of what is nearly a sum over coordinates vary far less, and no mean varies
+/// more than n/(n − 1) times as much as an independent one (Owen 1997).
 ///
 /// The volume is [`Extent::Unknown`] where an `f64` cannot hold it.
 ///
@@ -220,7 +220,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_no_box_is_refused(sides in prop::collection::vec((any::<f64>(), any::<f64>()), 0..4)) {
+        fn what_is_no_box_is_refused(
+            sides in prop::collection::vec((any::<f64>(), any::<f64>()), 0..4)
+        ) {
             let valid = !sides.is_empty()
                 && sides.iter().all(|&(low, high)| low < high && (high - low).is_finite());
             prop_assert_eq!(UniformBox::new(&sides).is_ok(), valid);

@@ -6,7 +6,7 @@ use crate::{EventRng, Extent, OutOfRange, ReferenceMeasure, Vector, Vectors};
 
 /// The uniform distribution on the unit sphere S^(d−1) of R^d: directions.
 ///
-/// Each draw is a vector of d normal numbers over its length, about 30 ns a coordinate. Stratified
+/// Each draw is a vector of d normal numbers over its length, about 40 ns a coordinate. Stratified
 /// draws are independent ones. The extent is the area 2π^(d/2) / Γ(d/2): 2 for the two points of
 /// d = 1, 2π for the circle, 4π for d = 3; [`Extent::Unknown`] where an `f64` cannot hold it.
 ///
