@@ -1,0 +1,389 @@
+use serde::{Deserialize, Serialize};
+
+use crate::capped_igw::CappedSampler;
+use crate::corral::Corral;
+use crate::epsilon_greedy::EpsilonGreedy;
+use crate::greedy_mixture::{self, GreedyMixture};
+use crate::rejection_sampler::Proposals;
+use crate::smooth_igw::SmoothIgw;
+use crate::square_cb::SquareCb;
+use crate::{
+    Action, Batch, CappedDraw, CappedIgw, Certificate, DecideError, Density, DensityKind, EventRng,
+    GammaSchedule, Guarantee, Igw, LossCurve, NormalizingConstant, OutOfRange, Propensity,
+    ReferenceMeasure, RegressionOracle, Stream, Workspace,
+};
+
+/// How an action is chosen, once f̂ is known.
+///
+/// | explorer        | uses    | needs                                            | every action has a density |
+/// |-----------------|---------|--------------------------------------------------|----------------------------|
+/// | `CappedIgw`     | τ and γ | nothing                                          | yes                        |
+/// | `SmoothIgw`     | τ and γ | an argmin: a catalogue, or an oracle that tells it | on a catalogue           |
+/// | `Uniform`       | neither | nothing                                          | yes                        |
+/// | `EpsilonGreedy` | neither | an argmin                                        | on a catalogue             |
+/// | `SquareCb`      | γ       | a catalogue                                      | yes                        |
+///
+/// Those without τ play at τ = 1 with probability 1, whatever grid the settings hold.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Explorer {
+    /// Algorithm 2 of the paper.
+    CappedIgw(CappedIgw),
+    /// Algorithm 1 of the paper: dM/dμ = τ/(τ + γ·gap), the rest on the greedy action.
+    SmoothIgw,
+    /// Always μ.
+    Uniform,
+    /// μ with probability ε, else the greedy action.
+    EpsilonGreedy {
+        /// In [0, 1].
+        epsilon: f64,
+    },
+    /// 1/(K + γ·gap) for each of K items but the best, which has the rest.
+    SquareCb,
+}
+
+/// An [`Explorer`] with its numbers checked.
+pub(crate) enum Player {
+    CappedIgw(CappedSampler),
+    SmoothIgw,
+    Uniform,
+    EpsilonGreedy { epsilon: f64 },
+    SquareCb,
+}
+
+impl Explorer {
+    pub(crate) fn uses_tau(&self) -> bool {
+        matches!(self, Self::CappedIgw(_) | Self::SmoothIgw)
+    }
+
+    pub(crate) fn player<X: ?Sized, A: Action>(
+        &self,
+        measure: &dyn ReferenceMeasure<X, A>,
+        oracle: &dyn RegressionOracle<X, A>,
+    ) -> Result<Player, ExplorerError> {
+        let needs_argmin = |explorer| {
+            if greedy_mixture::has_argmin(measure, oracle) {
+                Ok(())
+            } else {
+                Err(ExplorerError::NoArgmin { explorer })
+            }
+        };
+        Ok(match *self {
+            Self::CappedIgw(capped) => {
+                let error = capped.z_error.get();
+                OutOfRange::unless(0.0 < error && error <= 1.0, "z_error", error, "(0, 1]")?;
+                let budget = capped.budget as f64;
+                OutOfRange::unless(1.0 <= budget, "budget", budget, "[1, inf)")?;
+                Player::CappedIgw(CappedSampler::new(&capped)?)
+            }
+            Self::SmoothIgw => {
+                needs_argmin("SmoothIGW")?;
+                Player::SmoothIgw
+            }
+            Self::Uniform => Player::Uniform,
+            Self::EpsilonGreedy { epsilon } => {
+                OutOfRange::unless((0.0..=1.0).contains(&epsilon), "epsilon", epsilon, "[0, 1]")?;
+                needs_argmin("epsilon-greedy")?;
+                Player::EpsilonGreedy { epsilon }
+            }
+            Self::SquareCb => {
+                if !greedy_mixture::has_list(measure) {
+                    return Err(ExplorerError::NoCatalogue);
+                }
+                Player::SquareCb
+            }
+        })
+    }
+}
+
+/// What is known about τ and γ when the action is chosen.
+pub(crate) struct Smoothness<'a> {
+    pub corral: &'a Corral,
+    /// The place of the τ played.
+    pub index: usize,
+    pub schedule: &'a GammaSchedule,
+    pub batches: u64,
+    pub density: DensityKind,
+}
+
+impl Smoothness<'_> {
+    /// (τ, γ) of the one played.
+    pub(crate) fn played(&self) -> (f64, f64) {
+        self.at(self.corral.taus()[self.index])
+    }
+
+    fn at(&self, tau: f64) -> (f64, f64) {
+        (tau, self.schedule.gamma(self.batches, tau))
+    }
+
+    /// (w, τ, γ) of each τ of the grid.
+    fn grid(&self) -> impl Iterator<Item = (f64, f64, f64)> {
+        let weights = self.corral.weights().iter();
+        weights.zip(self.corral.taus()).map(|(&weight, &tau)| {
+            let (tau, gamma) = self.at(tau);
+            (weight, tau, gamma)
+        })
+    }
+}
+
+/// An action with its propensity and what it came from.
+pub(crate) struct Choice<A> {
+    pub action: A,
+    pub propensity: Propensity,
+    pub capped: Option<CappedDraw>,
+    pub proposals: usize,
+}
+
+impl Player {
+    /// Each use of chance has its own stream of `key`, the (seed, event).
+    pub(crate) fn choose<X: ?Sized, A: Action>(
+        &self,
+        smoothness: &Smoothness<'_>,
+        x: &X,
+        measure: &dyn ReferenceMeasure<X, A>,
+        oracle: &dyn RegressionOracle<X, A>,
+        key: (u64, u64),
+        work: &mut Workspace<A>,
+    ) -> Result<Choice<A>, DecideError> {
+        let curve = LossCurve::new(oracle, x, &mut work.prepared)?;
+        let proposals = &mut work.proposals;
+        let mut rng = EventRng::new(key.0, key.1, Stream::Action);
+        match *self {
+            Self::CappedIgw(ref sampler) => {
+                let (tau, gamma) = smoothness.played();
+                let igw = Igw::new(tau, gamma)?;
+                let drawn =
+                    sampler.draw(&igw, x, measure, &curve, key, proposals, &mut work.seen)?;
+                let g = igw.weight(drawn.fhat, drawn.certificate.beta);
+                Ok(Choice {
+                    action: drawn.action,
+                    propensity: Propensity::Density(Density::new(g / drawn.z.value)?),
+                    capped: Some(CappedDraw {
+                        g,
+                        certificate: drawn.certificate,
+                        z: drawn.z,
+                    }),
+                    proposals: drawn.proposals,
+                })
+            }
+            Self::Uniform => {
+                proposals.actions.clear();
+                measure.sample(x, 1, &mut rng, &mut proposals.actions);
+                Ok(Choice {
+                    action: proposals.actions.get(0),
+                    propensity: Propensity::Density(Density::new(1.0)?),
+                    capped: Some(UNIFORM),
+                    proposals: 1,
+                })
+            }
+            Self::SmoothIgw => {
+                let at = |tau, gamma| SmoothIgw { tau, gamma };
+                choose_greedy(at, smoothness, x, measure, &curve, &mut rng, proposals)
+            }
+            Self::EpsilonGreedy { epsilon } => {
+                let at = |_, _| EpsilonGreedy { epsilon };
+                choose_greedy(at, smoothness, x, measure, &curve, &mut rng, proposals)
+            }
+            Self::SquareCb => {
+                let at = |_, gamma| SquareCb { gamma };
+                choose_greedy(at, smoothness, x, measure, &curve, &mut rng, proposals)
+            }
+        }
+    }
+}
+
+/// Plays the greedy mixture that `at` gives for (τ, γ).
+fn choose_greedy<X: ?Sized, A: Action, M: GreedyMixture>(
+    at: impl Fn(f64, f64) -> M,
+    smoothness: &Smoothness<'_>,
+    x: &X,
+    measure: &dyn ReferenceMeasure<X, A>,
+    curve: &LossCurve<'_, X, A>,
+    rng: &mut EventRng,
+    work: &mut Proposals<A>,
+) -> Result<Choice<A>, DecideError> {
+    let (tau, gamma) = smoothness.played();
+    let mixture = at(tau, gamma);
+    let played = greedy_mixture::play(&mixture, x, measure, curve, rng, work)?;
+    let mut density = |mixture| greedy_mixture::density(&mixture, &played, measure, work);
+    let density = match smoothness.density {
+        DensityKind::Conditional => density(mixture),
+        DensityKind::Marginal => smoothness
+            .grid()
+            .map(|(weight, tau, gamma)| Some(weight * density(at(tau, gamma))?))
+            .sum(),
+    };
+    Ok(Choice {
+        propensity: match density {
+            Some(density) => Propensity::Density(Density::new(density)?),
+            None => Propensity::Atom,
+        },
+        action: played.action,
+        capped: None,
+        proposals: 1,
+    })
+}
+
+/// CappedIGW at τ = 1.
+const UNIFORM: CappedDraw = CappedDraw {
+    g: 1.0,
+    certificate: Certificate {
+        beta: 1.0,
+        guarantee: Guarantee::Exact,
+        kappa_inf: 1.0,
+        delta: 0.0,
+        draws: 0,
+    },
+    z: NormalizingConstant {
+        value: 1.0,
+        draws: 0,
+    },
+};
+
+/// Why an explorer cannot play on this measure with this oracle.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExplorerError {
+    /// A number is not where it has to be.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+    /// Nobody can tell the greedy action.
+    #[error(
+        "{explorer} plays the action that looks best, which is known on a catalogue, or on an interval with an \
+         oracle that tells its argmin; here is neither"
+    )]
+    NoArgmin {
+        /// Which.
+        explorer: &'static str,
+    },
+    /// SquareCB is for a list of items.
+    #[error("SquareCB plays the items of a catalogue, and the measure is not one")]
+    NoCatalogue,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::small_world::{Bowl, Table, interval_learner, interval_learner_of};
+    use crate::{
+        Catalogue, Learner, Product, SampleError, Settings, SettingsError, UniformInterval,
+    };
+
+    fn settings(explorer: Explorer) -> Settings {
+        Settings {
+            explorer,
+            ..Settings::default()
+        }
+    }
+
+    #[test]
+    fn uniform_is_capped_igw_at_tau_one() {
+        let mut uniform = interval_learner(settings(Explorer::Uniform));
+        let mut capped = interval_learner(Settings {
+            taus: vec![1.0],
+            ..Settings::default()
+        });
+        for event in 0..20 {
+            let uniform = uniform.decide(event, &0.5).expect("an action");
+            let capped = capped.decide(event, &0.5).expect("an action");
+            let parts = uniform.capped.expect("as of CappedIGW");
+            assert_eq!((parts.g, parts.z.value, uniform.tau), (1.0, 1.0, 1.0));
+            assert_eq!(uniform.weight_of(1.0), Some(1.0));
+            assert_eq!(uniform.capped, capped.capped);
+            assert_eq!(uniform.propensity, capped.propensity);
+            assert_eq!(uniform.tau_probability, 1.0);
+        }
+    }
+
+    #[test]
+    fn a_greedy_action_needs_an_argmin() {
+        let greedy = [
+            Explorer::SmoothIgw,
+            Explorer::EpsilonGreedy { epsilon: 0.5 },
+        ];
+        for explorer in greedy {
+            interval_learner(settings(explorer));
+            let catalogue = Catalogue::uniform(3).expect("three");
+            let table = Table(vec![0.0; 3]);
+            assert!(Learner::new(Box::new(catalogue), Box::new(table), settings(explorer)).is_ok());
+            // A pair is neither on the line nor in the catalogue.
+            let pairs = Product::new(
+                UniformInterval::new(0.0, 1.0).expect("in order"),
+                UniformInterval::new(0.0, 1.0).expect("in order"),
+            );
+            let refused = Learner::<f64, (f64, f64)>::new(
+                Box::new(pairs),
+                Box::new(Pairs),
+                settings(explorer),
+            );
+            assert!(matches!(
+                refused.err(),
+                Some(SettingsError::Explorer(ExplorerError::NoArgmin { .. }))
+            ));
+        }
+    }
+
+    #[test]
+    fn nan_is_an_error_whoever_explores() {
+        for explorer in [
+            Settings::default().explorer,
+            Explorer::SmoothIgw,
+            Explorer::EpsilonGreedy { epsilon: 0.5 },
+        ] {
+            let bowl = Bowl {
+                offset: 0.0,
+                slope: f64::NAN,
+            };
+            let mut learner = interval_learner_of(bowl, settings(explorer));
+            assert!(matches!(
+                learner.decide(0, &0.5),
+                Err(DecideError::Sample(SampleError::NotANumber(_)))
+            ));
+        }
+    }
+
+    #[test]
+    fn the_greediest_schedule_still_gives_densities() {
+        let settings = Settings {
+            gamma: GammaSchedule::constant(f64::MAX).expect("positive"),
+            explorer: Explorer::CappedIgw(CappedIgw {
+                budget: 10_000,
+                ..CappedIgw::default()
+            }),
+            ..Settings::default()
+        };
+        let mut learner = interval_learner(settings);
+        for event in 0..50 {
+            match learner.decide(event, &0.5) {
+                Ok(decision) => assert!(decision.propensity.density().is_some()),
+                Err(error) => assert!(matches!(error, DecideError::Sample(_)), "{error}"),
+            }
+        }
+    }
+
+    struct Pairs;
+
+    impl RegressionOracle<f64, (f64, f64)> for Pairs {
+        fn prepare(&self, _: &f64, _: &mut Vec<f64>) -> Result<(), crate::ContextError> {
+            Ok(())
+        }
+
+        fn predict(&self, _: &f64, _: &[f64], _: &(Vec<f64>, Vec<f64>), out: &mut [f64]) {
+            out.fill(0.5);
+        }
+
+        fn learn(
+            &mut self,
+            _: &[crate::Example<'_, f64, (f64, f64)>],
+        ) -> Result<(), crate::ContextError> {
+            Ok(())
+        }
+
+        fn save(&self) -> Vec<u8> {
+            Vec::new()
+        }
+
+        fn load(&mut self, _: &[u8]) -> Result<(), crate::LoadError> {
+            Ok(())
+        }
+    }
+}

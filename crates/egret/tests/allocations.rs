@@ -1,0 +1,167 @@
+//! A warm decision allocates nothing. A binary of its own, for its allocator counts.
+
+#![allow(unsafe_code, reason = "an allocator is unsafe by its trait")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use egret::{
+    Action, ArgminDispersion, CappedIgw, Catalogue, Context, Explorer, Item, Learner, LearningRate,
+    LinearArgmin, Loss, Normalization, Settings, UniformInterval,
+};
+
+/// The system's allocator, counting what each thread asks of it.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // A thread that is ending has nobody left to ask.
+    let _ = ALLOCATIONS.try_with(|allocations| allocations.set(allocations.get() + 1));
+}
+
+// SAFETY: every call goes on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations() -> u64 {
+    ALLOCATIONS.with(Cell::get)
+}
+
+fn settings(explorer: Explorer) -> Settings {
+    Settings {
+        explorer,
+        ..Settings::default()
+    }
+}
+
+/// How many allocations 500 decisions make, after they have been made once before.
+fn warm<X, A: Action>(learner: &mut Learner<X, A>, x: &X) -> u64 {
+    let mut decide = || {
+        for event in 0..500 {
+            learner.decide(event, x).expect("an action");
+        }
+    };
+    decide();
+    let before = allocations();
+    decide();
+    allocations() - before
+}
+
+fn learner_on_the_line(explorer: Explorer) -> (Learner<Context, f64>, Context) {
+    let measure = UniformInterval::new(0.0, 1.0).expect("in order");
+    let model = LinearArgmin::new(3).expect("three features");
+    let oracle = ArgminDispersion::new(model, (0.0, 1.0), LearningRate::default());
+    let oracle = Box::new(oracle.expect("in order"));
+    let mut learner =
+        Learner::new(Box::new(measure), oracle, settings(explorer)).expect("good settings");
+    let x = Context::dense(vec![1.0, -0.5, 0.25]).expect("finite");
+    for event in 0..200 {
+        let decision = learner.decide(event, &x).expect("an action");
+        let loss = Loss::new((decision.action - 0.75).abs()).expect("in range");
+        learner
+            .learn(&[decision.observed(&x, loss)])
+            .expect("a good event");
+    }
+    (learner, x)
+}
+
+#[test]
+fn the_count_counts() {
+    let before = allocations();
+    drop(std::hint::black_box(Box::new(7)));
+    assert_eq!(allocations(), before + 1);
+}
+
+#[test]
+fn a_warm_decision_on_the_line_allocates_nothing() {
+    let capped = [
+        Normalization::Auto,
+        Normalization::Mixture,
+        Normalization::Betting,
+        Normalization::FixedSample,
+    ]
+    .map(|normalization| {
+        Explorer::CappedIgw(CappedIgw {
+            normalization,
+            ..CappedIgw::default()
+        })
+    });
+    let others = [
+        Explorer::SmoothIgw,
+        Explorer::Uniform,
+        Explorer::EpsilonGreedy { epsilon: 0.5 },
+    ];
+    for explorer in capped.into_iter().chain(others) {
+        let (mut learner, x) = learner_on_the_line(explorer);
+        assert_eq!(warm(&mut learner, &x), 0, "{explorer:?}");
+    }
+}
+
+mod table {
+    use egret::{ContextError, Example, Item, LoadError, RegressionOracle};
+
+    /// The loss of item i of n is i/n.
+    pub struct Ranked(pub f64);
+
+    impl RegressionOracle<(), Item> for Ranked {
+        fn prepare(&self, _: &(), _: &mut Vec<f64>) -> Result<(), ContextError> {
+            Ok(())
+        }
+
+        fn predict(&self, _: &(), _: &[f64], actions: &Vec<Item>, out: &mut [f64]) {
+            for (out, item) in out.iter_mut().zip(actions) {
+                *out = f64::from(item.0) / self.0;
+            }
+        }
+
+        fn learn(&mut self, _: &[Example<'_, (), Item>]) -> Result<(), ContextError> {
+            Ok(())
+        }
+
+        fn save(&self) -> Vec<u8> {
+            Vec::new()
+        }
+
+        fn load(&mut self, _: &[u8]) -> Result<(), LoadError> {
+            Ok(())
+        }
+    }
+}
+
+#[test]
+fn a_warm_decision_on_a_catalogue_allocates_nothing() {
+    for explorer in [
+        Explorer::CappedIgw(CappedIgw::default()),
+        Explorer::SmoothIgw,
+        Explorer::EpsilonGreedy { epsilon: 0.5 },
+        Explorer::SquareCb,
+    ] {
+        let measure = Catalogue::uniform(1_000).expect("a thousand");
+        let mut learner: Learner<(), Item> = Learner::new(
+            Box::new(measure),
+            Box::new(table::Ranked(1_000.0)),
+            settings(explorer),
+        )
+        .expect("good settings");
+        assert_eq!(warm(&mut learner, &()), 0, "{explorer:?}");
+    }
+}
