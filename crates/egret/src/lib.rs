@@ -64,16 +64,16 @@ mod uniform_sphere;
 mod wealth;
 
 pub use action::{Action, Batch, Item, Vector, Vectors};
-pub use adam::{LearningRate};
-pub use aggregation::{Aggregation};
-pub use argmin_dispersion::{ArgminDispersion};
-pub use argmin_model::{ArgminModel};
-pub use beta_prior::{BetaPrior};
-pub use betting_martingale::{BettingMartingale};
+pub use adam::LearningRate;
+pub use aggregation::Aggregation;
+pub use argmin_dispersion::ArgminDispersion;
+pub use argmin_model::ArgminModel;
+pub use beta_prior::BetaPrior;
+pub use betting_martingale::BettingMartingale;
 pub use capped_igw::{CappedIgw, Normalization, Workspace};
 pub use catalogue::{Catalogue, CatalogueError};
 pub use certificate::{Certificate, Guarantee};
-pub use coin_betting::{CoinBetting};
+pub use coin_betting::CoinBetting;
 pub use context::{Context, ContextError};
 pub use corral::{Corral, Play, geometric_taus};
 pub use decision::{CappedDraw, DecideError, Decision, DensityKind, Event};
@@ -81,30 +81,34 @@ pub use density::{Density, Propensity, Weight};
 pub use dirichlet::{Dirichlet, DirichletError};
 pub use event_rng::{EventRng, Stream};
 pub use explorer::{Explorer, ExplorerError};
-pub use fixed_sample::{FixedSample};
+pub use fixed_sample::FixedSample;
 pub use fourier::{FourierRegression, FourierSettings};
 pub use function_oracle::{FunctionOnInterval, FunctionOracle};
-pub use gamma_schedule::{GammaSchedule};
-pub use igw::{Igw};
-pub use joint_features::{ActionFeatures, Bilinear, Coordinates, Embeddings, FeaturesFrom, JointFeatures, LearnError, Learner, Number, Settings, SettingsError, features_from, pub use learner::{ExampleWeight};
-pub use linear_argmin::{LinearArgmin};
+pub use gamma_schedule::GammaSchedule;
+pub use igw::Igw;
+pub use joint_features::{
+    ActionFeatures, Bilinear, Coordinates, Embeddings, FeaturesFrom, JointFeatures, Number,
+    features_from,
+};
+pub use learner::{ExampleWeight, LearnError, Learner, Settings, SettingsError};
+pub use linear_argmin::LinearArgmin;
 pub use linear_regression::{Forecaster, LinearRegression};
-pub use load_error::{LoadError};
+pub use load_error::LoadError;
 pub use loss::{Loss, OutOfRange};
-pub use mixture_martingale::{MixtureMartingale};
-pub use network_argmin::{NetworkArgmin};
+pub use mixture_martingale::MixtureMartingale;
+pub use network_argmin::NetworkArgmin;
 pub use normalizer::{DrawBuffers, Draws, MoreDraws, Normalizer, Promise};
 pub use normalizing_constant::{NormalizingConstant, RelativeError};
-pub use product::{Product};
+pub use product::Product;
 pub use reference_measure::{Extent, OnTheLine, ReferenceMeasure};
 pub use regression_oracle::{Example, LossCurve, MonotonePieces, NotANumber, RegressionOracle};
-pub use rejection_sampler::{SampleError};
-pub use replay::{ReplayError};
-pub use sampled_by::{SampledBy};
-pub use truncated_normal::{TruncatedNormal};
+pub use rejection_sampler::SampleError;
+pub use replay::ReplayError;
+pub use sampled_by::SampledBy;
+pub use truncated_normal::TruncatedNormal;
 pub use uniform_box::{BoxError, UniformBox};
-pub use uniform_interval::{UniformInterval};
-pub use uniform_sphere::{UniformSphere};
+pub use uniform_interval::UniformInterval;
+pub use uniform_sphere::UniformSphere;
 
 /// The program in the README compiles and runs.
 #[cfg(doctest)]
