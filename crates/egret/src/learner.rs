@@ -165,11 +165,12 @@ impl Settings {
     ) -> Result<(Player, Corral), SettingsError> {
         let corral = Corral::new(self.taus.clone(), self.eta)?;
         self.example_weight.check()?;
-        if self.density == DensityKind::Marginal && matches!(self.explorer, Explorer::CappedIgw(_))
+        let player = self.explorer.player(measure, oracle)?;
+        if let (DensityKind::Marginal, Player::CappedIgw(sampler)) = (self.density, &player)
+            && !sampler.always_exact(measure, oracle)
         {
             return Err(SettingsError::Marginal);
         }
-        let player = self.explorer.player(measure, oracle)?;
         let corral = if self.explorer.uses_tau() {
             corral
         } else {
