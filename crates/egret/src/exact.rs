@@ -13,13 +13,18 @@ const TOLERANCE: f64 = 1e-9;
 /// Solves z(β) = 1 from a first guess: Newton steps on ln z, within a bracket that always shrinks.
 ///
 /// z((1 − τ)/γ) ≤ 1 ≤ z(1), so that there is a solution; the last evaluation was at the β returned.
+/// At τ = 1 it is β = 1, where g = 1.
 pub(crate) fn solve(
     igw: &Igw,
     guess: f64,
     mut at: impl FnMut(f64) -> Result<Slope, NotANumber>,
 ) -> Result<(f64, f64), NotANumber> {
     let (mut low, mut high) = (igw.beta_min(), 1.0);
-    let mut beta = guess.clamp(low, high);
+    let mut beta = if igw.tau() == 1.0 {
+        1.0
+    } else {
+        guess.clamp(low, high)
+    };
     loop {
         let Slope { z, dz } = at(beta)?;
         if (z - 1.0).abs() <= TOLERANCE {
