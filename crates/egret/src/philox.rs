@@ -21,33 +21,36 @@ pub(crate) fn fill_units(key: [u32; 2], counter: u128, out: &mut [[f64; GROUP]])
     let mut counter = counter;
     for group in out {
         let (low, high) = (counter as u64, (counter >> 64) as u64);
-        let mut words = [[0_u64; BLOCKS]; 4];
+        // Four arrays by name: one array of four is copied whole wherever a lane is read.
+        let mut w0 = [0_u64; BLOCKS];
+        let mut w1 = [0_u64; BLOCKS];
+        let mut w2 = [0_u64; BLOCKS];
+        let mut w3 = [0_u64; BLOCKS];
         for lane in 0..BLOCKS {
             let block = low.wrapping_add(lane as u64);
             let above = high.wrapping_add(u64::from(block < low));
-            words[0][lane] = block & LOW;
-            words[1][lane] = block >> 32;
-            words[2][lane] = above & LOW;
-            words[3][lane] = above >> 32;
+            w0[lane] = block;
+            w1[lane] = block >> 32;
+            w2[lane] = above;
+            w3[lane] = above >> 32;
         }
-        let mut key = key;
+        let [mut k0, mut k1] = key;
         for _ in 0..ROUNDS {
-            let [k0, k1] = key.map(u64::from);
             for lane in 0..BLOCKS {
-                let [w0, w1, w2, w3] = words.map(|word| word[lane]);
-                // The masks change nothing, and tell the compiler that 32 bits by 32 will do.
-                let p0 = (w0 & LOW) * MULTIPLIERS[0];
-                let p1 = (w2 & LOW) * MULTIPLIERS[1];
-                words[0][lane] = (p1 >> 32) ^ w1 ^ k0;
-                words[1][lane] = p1 & LOW;
-                words[2][lane] = (p0 >> 32) ^ w3 ^ k1;
-                words[3][lane] = p0 & LOW;
+                // What a lane holds above its 32 bits is cut off by the next product, and at the end.
+                let p0 = (w0[lane] & LOW) * MULTIPLIERS[0];
+                let p1 = (w2[lane] & LOW) * MULTIPLIERS[1];
+                w0[lane] = (p1 >> 32) ^ w1[lane] ^ u64::from(k0);
+                w1[lane] = p1;
+                w2[lane] = (p0 >> 32) ^ w3[lane] ^ u64::from(k1);
+                w3[lane] = p0;
             }
-            key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
+            k0 = k0.wrapping_add(WEYL[0]);
+            k1 = k1.wrapping_add(WEYL[1]);
         }
         for lane in 0..BLOCKS {
-            group[2 * lane] = unit((words[1][lane] << 32) | words[0][lane]);
-            group[2 * lane + 1] = unit((words[3][lane] << 32) | words[2][lane]);
+            group[2 * lane] = unit((w1[lane] << 32) | (w0[lane] & LOW));
+            group[2 * lane + 1] = unit((w3[lane] << 32) | (w2[lane] & LOW));
         }
         counter = counter.wrapping_add(BLOCKS as u128);
     }

@@ -98,12 +98,22 @@ impl<'a, X: ?Sized, A: Action> LossCurve<'a, X, A> {
 
 /// Clamps to [0, 1]; NaN is found even among millions, without a branch for each.
 fn clamp_to_unit(values: &mut [f64]) -> Result<(), NotANumber> {
+    if clamp_numbers(values) {
+        Ok(())
+    } else {
+        Err(NotANumber)
+    }
+}
+
+/// Whether all are numbers.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn clamp_numbers(values: &mut [f64]) -> bool {
     let mut all_numbers = true;
-    for value in values.iter_mut() {
+    for value in values {
         all_numbers &= !value.is_nan();
         *value = value.clamp(0.0, 1.0);
     }
-    if all_numbers { Ok(()) } else { Err(NotANumber) }
+    all_numbers
 }
 
 /// The oracle predicted NaN.

@@ -55,7 +55,7 @@ impl RejectionSampler {
             curve.predict(&work.actions, &mut work.fhats)?;
             work.units.resize(n, 0.0);
             rng.fill_unit(&mut work.units);
-            if let Some(index) = first_accepted(igw, beta, &work.fhats, &work.units) {
+            if let Some(index) = first_accepted(igw.gamma(), beta, &work.fhats, &work.units) {
                 return Ok(Accepted {
                     action: work.actions.get(index),
                     fhat: work.fhats[index],
@@ -69,15 +69,16 @@ impl RejectionSampler {
 }
 
 /// The first i with uᵢ < 1/(1 + γ(f̂ᵢ − β)₊).
-fn first_accepted(igw: &Igw, beta: f64, fhats: &[f64], units: &[f64]) -> Option<usize> {
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn first_accepted(gamma: f64, beta: f64, fhats: &[f64], units: &[f64]) -> Option<usize> {
     // Multiplied out there is no division, and the test of a block has no branch inside.
-    let accepts = |fhat: f64, unit: f64| unit * (1.0 + igw.gamma() * (fhat - beta).max(0.0)) < 1.0;
+    let accepts = |fhat: f64, unit: f64| unit * (1.0 + gamma * (fhat - beta).max(0.0)) < 1.0;
     const BLOCK: usize = 32;
     for (block, (fhats, units)) in fhats.chunks(BLOCK).zip(units.chunks(BLOCK)).enumerate() {
-        let any = fhats
-            .iter()
-            .zip(units)
-            .fold(false, |any, (&fhat, &unit)| any | accepts(fhat, unit));
+        let mut any = false;
+        for (&fhat, &unit) in fhats.iter().zip(units) {
+            any |= accepts(fhat, unit);
+        }
         if any {
             let inside = fhats
                 .iter()
