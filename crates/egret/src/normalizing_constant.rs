@@ -55,9 +55,9 @@ impl RelativeError {
         self.0
     }
 
-    /// M for a κτ, at least one.
+    /// M for a κτ; at least 128, which cost little and are worth it where τ is small.
     pub fn draws(self, kappa_tau: f64) -> usize {
-        ((kappa_tau - 1.0) / (self.0 * self.0)).ceil().max(1.0) as usize
+        ((kappa_tau - 1.0) / (self.0 * self.0)).ceil().max(128.0) as usize
     }
 }
 
@@ -136,7 +136,7 @@ mod tests {
     fn fewer_draws_for_a_larger_error() {
         let error = RelativeError::new(0.1).expect("in range");
         assert_eq!(error.draws(401.0), 40_000);
-        assert_eq!(RelativeError::default().draws(1.0), 1);
+        assert_eq!(RelativeError::default().draws(1.0), 128);
         for bad in [0.0, -1.0, 1.5, f64::NAN] {
             assert!(RelativeError::new(bad).is_err());
         }
