@@ -45,8 +45,11 @@ impl RejectionSampler {
         rng: &mut EventRng,
         work: &mut Proposals<A>,
     ) -> Result<Accepted<A>, SampleError> {
-        // τ proposals accept with probability 1 − 1/e or so; what is left of a batch is lost work.
-        let batch = (0.75 * igw.tau()).ceil().clamp(8.0, 512.0) as usize;
+        // It takes τ proposals or more on average, and what is left of a batch is lost work: a batch is a quarter of
+        // that, rounded up to what the generator makes at once.
+        let batch = ((0.25 * igw.tau()) as usize)
+            .next_multiple_of(32)
+            .clamp(32, 512);
         let mut proposals = 0;
         while proposals < self.budget {
             let n = batch.min(self.budget - proposals);
