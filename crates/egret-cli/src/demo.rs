@@ -3,6 +3,7 @@ use std::{fs, thread};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use egret::Normalization;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
@@ -53,8 +54,10 @@ pub struct Findings {
 /// The mean of f*(x, a) over the prices played.
 #[derive(Debug, Serialize)]
 pub struct MeanLoss {
-    /// CappedIGW.
+    /// CappedIGW that finds β by draws, κ up to 4.
     pub capped_igw: f64,
+    /// CappedIGW that computes β, κ = 1.
+    pub capped_igw_exact: f64,
     /// SmoothIGW.
     pub smooth_igw: f64,
     /// Blind prices.
@@ -79,10 +82,10 @@ pub fn demo(args: &DemoArgs) -> Result<String> {
         .map(|event| Customer::new(args.seed, event))
         .collect::<Result<Vec<_>, _>>()?;
     let progress = progress(args);
-    let [capped, smooth, uniform] = play(args.seed, &customers, &progress)?;
+    let [capped, exact, smooth, uniform] = play(args.seed, &customers, &progress)?;
     progress.finish_and_clear();
 
-    let mut learner = online::price_learner(online::capped_igw(args.seed))?;
+    let mut learner = online::price_learner(online::capped_igw(args.seed, Normalization::Mixture))?;
     let audit = Audit::new(&capped, &smooth, &customers, &mut learner)?;
     let (first, halfway) = &capped.halfway;
     learner.load(halfway)?;
@@ -93,6 +96,7 @@ pub fn demo(args: &DemoArgs) -> Result<String> {
     ];
     let curves = Curves {
         capped_igw: mean_so_far(true_losses(&capped, &customers)),
+        capped_igw_exact: mean_so_far(true_losses(&exact, &customers)),
         smooth_igw: mean_so_far(true_losses(&smooth, &customers)),
         uniform: mean_so_far(true_losses(&uniform, &customers)),
         best_smooth: mean_so_far(
@@ -141,21 +145,22 @@ fn write(path: &Path, text: &str) -> Result<()> {
     })
 }
 
-/// The three learners on the same customers, side by side. Each is a pure function of the seed.
-fn play(seed: u64, customers: &[Customer], progress: &ProgressBar) -> Result<[Run; 3]> {
+/// The four learners on the same customers, side by side. Each is a pure function of the seed.
+fn play(seed: u64, customers: &[Customer], progress: &ProgressBar) -> Result<[Run; 4]> {
     let tick = |prices: usize| progress.inc(prices as u64);
     let run = |settings| online::run(settings, customers, CHECKPOINTS, tick);
     let smooth = online::smooth_igw(seed)?;
     thread::scope(|scope| {
+        let exact = scope.spawn(|| run(online::capped_igw(seed, Normalization::Exact)));
         let smooth = scope.spawn(|| run(smooth));
         let uniform = scope.spawn(|| run(online::uniform(seed)));
-        let capped = run(online::capped_igw(seed));
+        let capped = run(online::capped_igw(seed, Normalization::Mixture));
         let join = |thread: thread::ScopedJoinHandle<'_, Result<Run>>| {
             thread
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        Ok([capped?, join(smooth)?, join(uniform)?])
+        Ok([capped?, join(exact)?, join(smooth)?, join(uniform)?])
     })
 }
 
@@ -166,16 +171,18 @@ fn progress(args: &DemoArgs) -> ProgressBar {
     }
     let style = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta}")
         .expect("the template is well formed");
-    ProgressBar::new(3 * args.decisions)
+    ProgressBar::new(4 * args.decisions)
         .with_style(style)
-        .with_message("three learners set prices")
+        .with_message("four learners set prices")
 }
 
 /// The mean true loss after each decision.
 #[derive(Debug)]
 pub struct Curves {
-    /// CappedIGW.
+    /// CappedIGW that finds β by draws.
     pub capped_igw: Vec<f64>,
+    /// CappedIGW that computes β.
+    pub capped_igw_exact: Vec<f64>,
     /// SmoothIGW.
     pub smooth_igw: Vec<f64>,
     /// Blind prices.
@@ -189,6 +196,7 @@ impl Curves {
         let last = |curve: &[f64]| *curve.last().expect("one customer or more");
         MeanLoss {
             capped_igw: last(&self.capped_igw),
+            capped_igw_exact: last(&self.capped_igw_exact),
             smooth_igw: last(&self.smooth_igw),
             uniform: last(&self.uniform),
             best_smooth: last(&self.best_smooth),

@@ -60,11 +60,11 @@ impl Run {
     }
 }
 
-/// CappedIGW as in the paper, κ∞ = 4, with β found by draws alone: what serves any action space.
-pub fn capped_igw(seed: u64) -> Settings {
+/// CappedIGW as in the paper, κ∞ = 4. Draws alone serve any action space; here β can be computed too.
+pub fn capped_igw(seed: u64, normalization: Normalization) -> Settings {
     Settings {
         explorer: Explorer::CappedIgw(CappedIgw {
-            normalization: Normalization::Mixture,
+            normalization,
             ..CappedIgw::default()
         }),
         seed,

@@ -15,7 +15,7 @@ const GREY: RGBColor = RGBColor(110, 110, 110);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Mean loss after each decision, for the three learners and the best smooth policy.
+/// Mean loss after each decision, for the four learners and the best smooth policy.
 pub fn learning(curves: &Curves, best_smooth_tau: f64) -> Result<String> {
     drawn((900, 480), |area| {
         let decisions = curves.capped_igw.len();
@@ -51,7 +51,18 @@ pub fn learning(curves: &Curves, best_smooth_tau: f64) -> Result<String> {
         let lines = [
             ("uniform prices".to_owned(), &curves.uniform, GREY, 0),
             ("SmoothIGW".to_owned(), &curves.smooth_igw, VERMILION, 9),
-            ("CappedIGW".to_owned(), &curves.capped_igw, BLUE, 0),
+            (
+                "CappedIGW, β by draws".to_owned(),
+                &curves.capped_igw,
+                BLUE,
+                0,
+            ),
+            (
+                "CappedIGW, β computed".to_owned(),
+                &curves.capped_igw_exact,
+                BLUE,
+                6,
+            ),
             (best, &curves.best_smooth, GREEN, 3),
         ];
         for (name, curve, colour, dash) in lines {

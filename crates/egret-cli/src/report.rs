@@ -65,12 +65,14 @@ fn losses(findings: &Findings) -> Section {
         title: "1. What learning cost",
         before: format!(
             "The mean true loss of all prices played, first to last. The best {tau}-smooth policy knows what each\n\
-             customer is worth and spreads each price over the best 1/{tau} of all."
+             customer is worth and spreads each price over the best 1/{tau} of all. β is computed where the model tells its\n\
+             shape on an interval; draws serve any action space, and their log is the one below."
         ),
         header: vec!["prices by", "mean loss", "above the best smooth"],
         words: 1,
         rows: vec![
-            row("CappedIGW".into(), loss.capped_igw),
+            row("CappedIGW, β by draws".into(), loss.capped_igw),
+            row("CappedIGW, β computed".into(), loss.capped_igw_exact),
             row("SmoothIGW".into(), loss.smooth_igw),
             row("chance, uniform on [0, 1]".into(), loss.uniform),
             row(format!("the best {tau}-smooth policy"), loss.best_smooth),

@@ -5,12 +5,12 @@ use crate::exact;
 use crate::exact_catalogue::ExactCatalogue;
 use crate::exact_line::{ExactLine, LineBuffers};
 use crate::normalizing_constant::{self, mean_weight};
-use crate::rejection_sampler::{Proposals, RejectionSampler};
+use crate::proposer::{Proposals, Proposer};
+use crate::rejection_sampler::RejectionSampler;
 use crate::{
-    Action, Batch, BettingMartingale, Certificate, DecideError, DrawBuffers, Draws, EventRng,
-    FixedSample, Igw, Item, LossCurve, MixtureMartingale, Normalizer, NormalizingConstant,
-    NotANumber, OutOfRange, Promise, ReferenceMeasure, RegressionOracle, RelativeError,
-    SampleError, Stream,
+    Action, BettingMartingale, Certificate, DecideError, DrawBuffers, Draws, EventRng, FixedSample,
+    Igw, Item, MixtureMartingale, Normalizer, NormalizingConstant, NotANumber, OutOfRange, Promise,
+    ReferenceMeasure, RegressionOracle, RelativeError, SampleError, Stream,
 };
 
 /// CappedIGW (Rucker et al. 2023, Algorithm 2): dP/dμ = g(·; β)/z(β), with β such that
@@ -105,9 +105,7 @@ impl<A: Action> Default for Workspace<A> {
 
 /// Where an action is drawn: a context, its f̂, and the buffers.
 pub(crate) struct Place<'a, X: ?Sized, A: Action> {
-    pub x: &'a X,
-    pub measure: &'a dyn ReferenceMeasure<X, A>,
-    pub curve: &'a LossCurve<'a, X, A>,
+    pub proposer: Proposer<'a, X, A>,
     pub proposals: &'a mut Proposals<A>,
     pub seen: &'a mut DrawBuffers,
     pub line: &'a mut LineBuffers,
@@ -206,7 +204,7 @@ impl CappedSampler {
             Normalization::Auto => true,
             _ => return None,
         };
-        let (measure, curve) = (place.measure, place.curve);
+        let Proposer { measure, curve, .. } = place.proposer;
         if let Some(catalogue) = measure.catalogue() {
             let most = FEW_ITEMS.max(ITEMS_PER_TAU * tau);
             let whole = !auto || catalogue.len() as f64 <= most;
@@ -267,9 +265,7 @@ impl CappedSampler {
         let accepted = self.sampler.sample(
             igw,
             beta,
-            place.x,
-            place.measure,
-            place.curve,
+            &place.proposer,
             &mut EventRng::new(seed, event, Stream::Action),
             place.proposals,
         )?;
@@ -284,9 +280,7 @@ impl CappedSampler {
                 beta,
                 self.z_error
                     .draws(kappa.clamp(1.0, certificate.kappa_inf) * igw.tau()),
-                place.x,
-                place.measure,
-                place.curve,
+                &place.proposer,
                 &mut EventRng::new(seed, event, Stream::Z),
                 place.proposals,
             )?
@@ -307,12 +301,9 @@ impl CappedSampler {
         (seed, event): (u64, u64),
     ) -> Result<Certificate, NotANumber> {
         let mut rng = EventRng::new(seed, event, Stream::Beta);
-        let (x, measure, curve) = (place.x, place.measure, place.curve);
-        let work = &mut *place.proposals;
+        let (proposer, work) = (&place.proposer, &mut *place.proposals);
         let mut more = |n: usize, rng: &mut EventRng, out: &mut Vec<f64>| {
-            work.actions.clear();
-            measure.sample(x, n, rng, &mut work.actions);
-            curve.predict(&work.actions, &mut work.fhats)?;
+            proposer.draw(n, rng, work)?;
             out.extend_from_slice(&work.fhats);
             Ok(())
         };

@@ -1,6 +1,7 @@
 use crate::action::as_action;
 use crate::exact::{self, TOLERANCE, solve};
-use crate::rejection_sampler::{Accepted, Proposals};
+use crate::proposer::Proposals;
+use crate::rejection_sampler::Accepted;
 use crate::{Action, Batch, Catalogue, EventRng, Igw, LossCurve, NotANumber};
 
 /// z(β) = Σ μᵢ g(aᵢ; β) = 1 and a sampler, exactly, by going through all of a catalogue.

@@ -1,6 +1,7 @@
 use crate::action::as_points;
 use crate::exact::{self, Slope, TOLERANCE, solve};
-use crate::rejection_sampler::{Accepted, Proposals};
+use crate::proposer::Proposals;
+use crate::rejection_sampler::Accepted;
 use crate::{
     Action, Batch, EventRng, Igw, LossCurve, MonotonePieces, NotANumber, OnTheLine, SampleError,
 };
@@ -56,7 +57,7 @@ const NODES: [f64; 9] = [
     0.101_666_761_293_186_64,
     0.237_233_795_041_835_5,
     0.408_282_678_752_175_1,
-    0.591_717_321_247_824_9,
+    0.591_717_321_247_825,
     0.762_766_204_958_164_5,
     0.898_333_238_706_813_4,
     0.980_144_928_248_768_1,

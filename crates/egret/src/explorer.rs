@@ -4,7 +4,7 @@ use crate::capped_igw::{self, CappedSampler, Place};
 use crate::corral::Corral;
 use crate::epsilon_greedy::EpsilonGreedy;
 use crate::greedy_mixture::{self, GreedyMixture};
-use crate::rejection_sampler::Proposals;
+use crate::proposer::{Proposals, Proposer};
 use crate::smooth_igw::SmoothIgw;
 use crate::square_cb::SquareCb;
 use crate::{
@@ -155,9 +155,11 @@ impl Player {
                 let (tau, gamma) = smoothness.played();
                 let igw = Igw::new(tau, gamma)?;
                 let mut place = Place {
-                    x,
-                    measure,
-                    curve: &curve,
+                    proposer: Proposer {
+                        x,
+                        measure,
+                        curve: &curve,
+                    },
                     proposals,
                     seen: &mut work.seen,
                     line: &mut work.line,

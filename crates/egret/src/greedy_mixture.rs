@@ -1,7 +1,7 @@
 use std::any::Any;
 
 use crate::action::as_action;
-use crate::rejection_sampler::Proposals;
+use crate::proposer::Proposals;
 use crate::{
     Action, Batch, Catalogue, DecideError, EventRng, Item, LossCurve, NotANumber, ReferenceMeasure,
     RegressionOracle, lanes,

@@ -49,6 +49,7 @@ mod normalizing_constant;
 mod normals;
 mod philox;
 mod product;
+mod proposer;
 mod reference_measure;
 mod regression_oracle;
 mod rejection_sampler;

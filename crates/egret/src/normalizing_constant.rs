@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::rejection_sampler::Proposals;
-use crate::{Action, EventRng, Igw, LossCurve, NotANumber, OutOfRange, ReferenceMeasure, lanes};
+use crate::proposer::{Proposals, Proposer};
+use crate::{Action, EventRng, Igw, NotANumber, OutOfRange, lanes};
 
 /// z(β), exact or estimated without bias: what turns g into a density.
 ///
@@ -80,16 +80,11 @@ pub(crate) fn estimate<X: ?Sized, A: Action>(
     igw: &Igw,
     beta: f64,
     draws: usize,
-    x: &X,
-    measure: &dyn ReferenceMeasure<X, A>,
-    curve: &LossCurve<'_, X, A>,
+    proposer: &Proposer<'_, X, A>,
     rng: &mut EventRng,
     work: &mut Proposals<A>,
 ) -> Result<NormalizingConstant, NotANumber> {
-    use crate::Batch;
-    work.actions.clear();
-    measure.sample_stratified(x, draws, rng, &mut work.actions);
-    curve.predict(&work.actions, &mut work.fhats)?;
+    proposer.draw_stratified(draws, rng, work)?;
     Ok(NormalizingConstant {
         value: mean_weight(igw, beta, &work.fhats),
         draws,

@@ -1,4 +1,5 @@
-use crate::{Action, Batch, EventRng, Igw, LossCurve, NotANumber, ReferenceMeasure};
+use crate::proposer::{Proposals, Proposer};
+use crate::{Action, Batch, EventRng, Igw, NotANumber};
 
 /// Draws a ∼ μ and accepts with probability g(a; β)/τ (Algorithm 4 of the paper).
 ///
@@ -17,31 +18,12 @@ pub(crate) struct Accepted<A> {
     pub proposals: usize,
 }
 
-/// What the loop works in.
-pub(crate) struct Proposals<A: Action> {
-    pub actions: A::Batch,
-    pub fhats: Vec<f64>,
-    pub units: Vec<f64>,
-}
-
-impl<A: Action> Default for Proposals<A> {
-    fn default() -> Self {
-        Self {
-            actions: A::Batch::default(),
-            fhats: Vec::new(),
-            units: Vec::new(),
-        }
-    }
-}
-
 impl RejectionSampler {
     pub(crate) fn sample<X: ?Sized, A: Action>(
         &self,
         igw: &Igw,
         beta: f64,
-        x: &X,
-        measure: &dyn ReferenceMeasure<X, A>,
-        curve: &LossCurve<'_, X, A>,
+        proposer: &Proposer<'_, X, A>,
         rng: &mut EventRng,
         work: &mut Proposals<A>,
     ) -> Result<Accepted<A>, SampleError> {
@@ -53,9 +35,7 @@ impl RejectionSampler {
         let mut proposals = 0;
         while proposals < self.budget {
             let n = batch.min(self.budget - proposals);
-            work.actions.clear();
-            measure.sample(x, n, rng, &mut work.actions);
-            curve.predict(&work.actions, &mut work.fhats)?;
+            proposer.draw(n, rng, work)?;
             work.units.resize(n, 0.0);
             rng.fill_unit(&mut work.units);
             if let Some(index) = first_accepted(igw.gamma(), beta, &work.fhats, &work.units) {
