@@ -71,7 +71,7 @@ impl EventRng {
         let mut out = out.iter_mut();
         // Blocks are worked out many at a time, from the next whole one on; after an odd number of words, where
         // each number lies in two blocks, there is none.
-        while self.taken % 4 != 0 {
+        while !self.taken.is_multiple_of(4) {
             match out.next() {
                 Some(value) => *value = self.unit(),
                 None => return,
