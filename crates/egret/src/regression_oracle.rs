@@ -48,7 +48,7 @@ pub trait MonotonePieces {
 }
 
 /// What an oracle learns from: a context, what was played, what it cost.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Example<'a, X: ?Sized, A> {
     /// The context.
     pub x: &'a X,
@@ -59,6 +59,15 @@ pub struct Example<'a, X: ?Sized, A> {
     /// How much the example counts.
     pub weight: Weight,
 }
+
+// By hand, since a derive would ask that contexts and actions can be copied, where references do.
+impl<X: ?Sized, A> Clone for Example<'_, X, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<X: ?Sized, A> Copy for Example<'_, X, A> {}
 
 /// f̂(x, ·) for one context, clamped to [0, 1].
 pub struct LossCurve<'a, X: ?Sized, A: Action> {
