@@ -30,7 +30,7 @@ loss       mean of |a - y|
 us         microseconds per decision and its share of learning
 beta draws, proposals, z draws
            how many predictions went into beta, the action, and the estimate of z
-kappa      mean of proposals / tau: 1 where z = 1";
+kappa      mean of 1/z where it is known, else of proposals / tau";
 
 const FEATURES: usize = 10;
 const BATCH: usize = 8;
@@ -166,7 +166,11 @@ fn play(
             sums.beta_draws += capped.certificate.draws as f64;
             sums.proposals += decision.proposals as f64;
             sums.z_draws += capped.z.draws as f64;
-            sums.kappa += decision.proposals as f64 / decision.tau;
+            // Blind proposals over τ are κ without bias; where z is computed, the sampler needs few of them.
+            sums.kappa += match capped.z.draws {
+                0 => 1.0 / capped.z.value,
+                _ => decision.proposals as f64 / decision.tau,
+            };
         }
     }
     let n = (stream.len() - warm) as f64;
