@@ -183,7 +183,7 @@ fn kth_threshold(igw: &Igw, fhats: &[f64], k: usize, rng: &mut EventRng) -> f64 
     let mut bar = f64::INFINITY;
     for fhats in fhats.chunks(CHUNK) {
         let thresholds = &mut units[..fhats.len()];
-        rng.fill_unit(thresholds);
+        rng.fill_coarse(thresholds);
         to_thresholds(igw.gamma(), fhats, thresholds, &mut least);
         for (block, &least) in thresholds.chunks(BLOCK).zip(&least) {
             if bar <= least {
@@ -283,10 +283,15 @@ mod tests {
         let igw = Igw::new(20.0, 304.0).expect("in range");
         let mut fhats = vec![0.0; 700];
         EventRng::new(1, 1, Stream::World).fill_unit(&mut fhats);
+        let mut units = vec![0.0; 700];
         let mut rng = EventRng::new(1, 2, Stream::Beta);
+        for units in units.chunks_mut(CHUNK) {
+            rng.fill_coarse(units);
+        }
         let mut all: Vec<f64> = fhats
             .iter()
-            .map(|fhat| fhat - (1.0 / rng.unit() - 1.0) / 304.0)
+            .zip(units)
+            .map(|(fhat, unit)| fhat - (1.0 / unit - 1.0) / 304.0)
             .collect();
         all.sort_by(f64::total_cmp);
         for k in [1, 2, 9, 33, 60] {

@@ -13,47 +13,72 @@ const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 const ROUNDS: usize = 10;
 const LOW: u64 = 0xffff_ffff;
 
+/// How many numbers of 32 bits they give.
+pub(crate) const COARSE_GROUP: usize = 4 * BLOCKS;
+
 /// Fills each group with what [`unit`] makes of its blocks, counted on from `counter`.
-///
-/// A word of 32 bits has a lane of 64: that is what a vector multiplies without loss.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub(crate) fn fill_units(key: [u32; 2], counter: u128, out: &mut [[f64; GROUP]]) {
     let mut counter = counter;
     for group in out {
-        let (low, high) = (counter as u64, (counter >> 64) as u64);
-        // Four arrays by name: one array of four is copied whole wherever a lane is read.
-        let mut w0 = [0_u64; BLOCKS];
-        let mut w1 = [0_u64; BLOCKS];
-        let mut w2 = [0_u64; BLOCKS];
-        let mut w3 = [0_u64; BLOCKS];
+        let [w0, w1, w2, w3] = blocks(key, counter);
         for lane in 0..BLOCKS {
-            let block = low.wrapping_add(lane as u64);
-            let above = high.wrapping_add(u64::from(block < low));
-            w0[lane] = block;
-            w1[lane] = block >> 32;
-            w2[lane] = above;
-            w3[lane] = above >> 32;
-        }
-        let [mut k0, mut k1] = key;
-        for _ in 0..ROUNDS {
-            for lane in 0..BLOCKS {
-                // What a lane holds above its 32 bits is cut off by the next product, and at the end.
-                let p0 = (w0[lane] & LOW) * MULTIPLIERS[0];
-                let p1 = (w2[lane] & LOW) * MULTIPLIERS[1];
-                w0[lane] = (p1 >> 32) ^ w1[lane] ^ u64::from(k0);
-                w1[lane] = p1;
-                w2[lane] = (p0 >> 32) ^ w3[lane] ^ u64::from(k1);
-                w3[lane] = p0;
-            }
-            k0 = k0.wrapping_add(WEYL[0]);
-            k1 = k1.wrapping_add(WEYL[1]);
-        }
-        for lane in 0..BLOCKS {
-            group[2 * lane] = unit((w1[lane] << 32) | (w0[lane] & LOW));
-            group[2 * lane + 1] = unit((w3[lane] << 32) | (w2[lane] & LOW));
+            group[2 * lane] = unit((w1[lane] << 32) | w0[lane]);
+            group[2 * lane + 1] = unit((w3[lane] << 32) | w2[lane]);
         }
         counter = counter.wrapping_add(BLOCKS as u128);
     }
+}
+
+/// Fills each group with (word + ½)/2³²: the first words of its blocks, then the second and so on.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+pub(crate) fn fill_coarse(key: [u32; 2], counter: u128, out: &mut [[f64; COARSE_GROUP]]) {
+    let mut counter = counter;
+    for group in out {
+        let words = blocks(key, counter);
+        for (numbers, words) in group.as_chunks_mut::<BLOCKS>().0.iter_mut().zip(&words) {
+            for (number, word) in numbers.iter_mut().zip(words) {
+                *number = f64::from_bits(0x3ff0_0000_0000_0000 | word << 20 | 1 << 19) - 1.0;
+            }
+        }
+        counter = counter.wrapping_add(BLOCKS as u128);
+    }
+}
+
+/// The words of sixteen blocks.
+///
+/// A word of 32 bits has a lane of 64: that is what a vector multiplies without loss.
+#[inline(always)]
+fn blocks(key: [u32; 2], counter: u128) -> [[u64; BLOCKS]; 4] {
+    let (low, high) = (counter as u64, (counter >> 64) as u64);
+    // Four arrays by name: one array of four is copied whole wherever a lane is read.
+    let mut w0 = [0_u64; BLOCKS];
+    let mut w1 = [0_u64; BLOCKS];
+    let mut w2 = [0_u64; BLOCKS];
+    let mut w3 = [0_u64; BLOCKS];
+    for lane in 0..BLOCKS {
+        let block = low.wrapping_add(lane as u64);
+        let above = high.wrapping_add(u64::from(block < low));
+        w0[lane] = block & LOW;
+        w1[lane] = block >> 32;
+        w2[lane] = above & LOW;
+        w3[lane] = above >> 32;
+    }
+    let [mut k0, mut k1] = key;
+    for _ in 0..ROUNDS {
+        for lane in 0..BLOCKS {
+            // The masks change nothing, and tell the compiler that 32 bits by 32 will do.
+            let p0 = (w0[lane] & LOW) * MULTIPLIERS[0];
+            let p1 = (w2[lane] & LOW) * MULTIPLIERS[1];
+            w0[lane] = (p1 >> 32) ^ w1[lane] ^ u64::from(k0);
+            w1[lane] = p1 & LOW;
+            w2[lane] = (p0 >> 32) ^ w3[lane] ^ u64::from(k1);
+            w3[lane] = p0 & LOW;
+        }
+        k0 = k0.wrapping_add(WEYL[0]);
+        k1 = k1.wrapping_add(WEYL[1]);
+    }
+    [w0, w1, w2, w3]
 }
 
 /// (k + ½) / 2⁵², for the upper 52 of the 64 bits: each step is exact, and the result is inside (0, 1).

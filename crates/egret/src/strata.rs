@@ -1,8 +1,8 @@
 use crate::EventRng;
 
-/// Fills with (i + uᵢ)/n: one uniform draw from each of n equal parts of [0, 1), in order.
+/// Fills with (i + uᵢ)/n: one uniform draw from each of n equal parts of [0, 1), in order. Each part is divided into 2³².
 pub(crate) fn fill_stratified(rng: &mut EventRng, out: &mut [f64]) {
-    rng.fill_unit(out);
+    rng.fill_coarse(out);
     place(out, 1.0 / out.len() as f64);
 }
 
