@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -187,6 +188,11 @@ impl<A, B, S: Batch<A>, T: Batch<B>> Batch<(A, B)> for (S, T) {
     fn get(&self, index: usize) -> (A, B) {
         (self.0.get(index), self.1.get(index))
     }
+}
+
+/// A point or an item as the action type, if that is what the action type is.
+pub(crate) fn as_action<T: 'static, A: Action>(value: T) -> Option<A> {
+    (&value as &dyn Any).downcast_ref::<A>().cloned()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{Certificate, Draws, FixedSample, Guarantee, Igw, Normalizer, NotANum
 ///
 /// Bets are online Newton steps on the log wealth at the current bound, from 0 up to half of what
 /// could ever be lost: ν ≤ 1/(2(τ − 1)), v ≤ κ∞/2. The paper does not print where the second-order
-/// term starts; [`NEWTON_START`] repeats its Table 1.
+/// term starts; 14 repeats its Table 1.
 ///
 /// After twice the draws of [`FixedSample`], its order statistic over the same draws ends the search:
 /// the two chances of failure are added, so that no fresh draws are needed.
@@ -31,8 +31,9 @@ const NEWTON_START: f64 = 14.0;
 /// 2/(2 − ln 3): the step that keeps the regret of the bets logarithmic (Cutkosky and Orabona 2018).
 const NEWTON_STEP: f64 = 2.218_801_049_600_289;
 
-/// How far (in log wealth) a bound may lag behind before it is moved: a bound that lags is valid still.
-const LAG: f64 = 0.01;
+/// A bound is moved when its wealth allows, but not before the draws have grown by this part since it was: each
+/// move goes through all draws, and a bound that lags is valid still.
+const LAG: f64 = 1.0 / 64.0;
 
 impl BettingMartingale {
     /// Keeps the promise with the paper's bets.
@@ -53,8 +54,8 @@ impl Normalizer for BettingMartingale {
         }
         let certified = |beta, n| self.promise.certificate(beta, Guarantee::Betting, n);
         let most = self.backstop.draws(igw);
-        let mut lower = Bettor::lower(igw, self.log_threshold);
-        let mut upper = Bettor::upper(igw, self.promise.kappa_inf(), self.log_threshold);
+        let mut lower = Bettor::lower(igw);
+        let mut upper = Bettor::upper(igw, self.promise.kappa_inf());
         draws.buffers.bets.iter_mut().for_each(Vec::clear);
         for n in 1..=most {
             if draws.seen().len() < n {
@@ -88,8 +89,8 @@ struct Bettor {
     limit: f64,
     /// The log wealth at `bound`.
     log_wealth: f64,
-    /// The log wealth at which the bound is moved.
-    trigger: f64,
+    /// How many draws there have to be before the bound moves again.
+    moves_after: usize,
     /// The next bet, in units in which the cap is ½.
     bet: f64,
     squares: f64,
@@ -99,30 +100,30 @@ struct Bettor {
 
 impl Bettor {
     /// Bets that z < 1 and raises a lower bound on the β with z(β) = 1.
-    fn lower(igw: &Igw, log_threshold: f64) -> Self {
+    fn lower(igw: &Igw) -> Self {
         Self {
             sign: 1.0,
             target: 1.0,
             cap: 0.5 / (igw.tau() - 1.0),
             bound: igw.beta_min(),
             limit: 1.0,
-            ..Self::without_wealth(igw, log_threshold)
+            ..Self::without_wealth(igw)
         }
     }
 
     /// Bets that z > 1/κ∞ and lowers an upper bound on the β with z(β) = 1/κ∞.
-    fn upper(igw: &Igw, kappa_inf: f64, log_threshold: f64) -> Self {
+    fn upper(igw: &Igw, kappa_inf: f64) -> Self {
         Self {
             sign: -1.0,
             target: 1.0 / kappa_inf,
             cap: 0.5 * kappa_inf,
             bound: 1.0,
             limit: igw.beta_min(),
-            ..Self::without_wealth(igw, log_threshold)
+            ..Self::without_wealth(igw)
         }
     }
 
-    fn without_wealth(igw: &Igw, log_threshold: f64) -> Self {
+    fn without_wealth(igw: &Igw) -> Self {
         Self {
             sign: 0.0,
             target: 0.0,
@@ -130,7 +131,7 @@ impl Bettor {
             bound: 0.0,
             limit: 0.0,
             log_wealth: 0.0,
-            trigger: log_threshold,
+            moves_after: 0,
             bet: 0.0,
             squares: NEWTON_START,
             stride: 1.0 / igw.gamma(),
@@ -147,9 +148,10 @@ impl Bettor {
         let slope = gain / (1.0 + self.bet * gain);
         self.squares += slope * slope;
         self.bet = (self.bet + NEWTON_STEP * slope / self.squares).clamp(0.0, 0.5);
-        if self.trigger <= self.log_wealth {
+        let n = fhats.len();
+        if log_threshold <= self.log_wealth && self.moves_after <= n {
             self.advance(igw, fhats, bets, log_threshold);
-            self.trigger = log_threshold + LAG;
+            self.moves_after = n + (LAG * n as f64).ceil() as usize;
         }
     }
 

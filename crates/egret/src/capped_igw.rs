@@ -1,11 +1,16 @@
 use serde::{Deserialize, Serialize};
 
+use crate::action::as_action;
+use crate::exact;
+use crate::exact_catalogue::ExactCatalogue;
+use crate::exact_line::{ExactLine, LineBuffers};
 use crate::normalizing_constant::{self, mean_weight};
 use crate::rejection_sampler::{Proposals, RejectionSampler};
 use crate::{
-    Action, Batch, BettingMartingale, Certificate, DrawBuffers, Draws, EventRng, FixedSample, Igw,
-    LossCurve, MixtureMartingale, Normalizer, NormalizingConstant, NotANumber, OutOfRange, Promise,
-    ReferenceMeasure, RelativeError, SampleError, Stream,
+    Action, Batch, BettingMartingale, Certificate, DecideError, DrawBuffers, Draws, EventRng,
+    FixedSample, Igw, Item, LossCurve, MixtureMartingale, Normalizer, NormalizingConstant,
+    NotANumber, OutOfRange, Promise, ReferenceMeasure, RegressionOracle, RelativeError,
+    SampleError, Stream,
 };
 
 /// CappedIGW (Rucker et al. 2023, Algorithm 2): dP/dμ = g(·; β)/z(β), with β such that
@@ -61,6 +66,7 @@ pub enum Normalization {
 
 /// [`CappedIgw`] with its numbers checked and its normaliser built.
 pub(crate) struct CappedSampler {
+    normalization: Normalization,
     normalizer: Box<dyn Normalizer>,
     z_error: RelativeError,
     sampler: RejectionSampler,
@@ -81,6 +87,8 @@ pub struct Workspace<A: Action> {
     pub(crate) prepared: Vec<f64>,
     pub(crate) proposals: Proposals<A>,
     pub(crate) seen: DrawBuffers,
+    pub(crate) line: LineBuffers,
+    pub(crate) masses: Vec<f64>,
 }
 
 impl<A: Action> Default for Workspace<A> {
@@ -89,18 +97,46 @@ impl<A: Action> Default for Workspace<A> {
             prepared: Vec::new(),
             proposals: Proposals::default(),
             seen: DrawBuffers::default(),
+            line: LineBuffers::default(),
+            masses: Vec::new(),
         }
     }
 }
+
+/// Where an action is drawn: a context, its f̂, and the buffers.
+pub(crate) struct Place<'a, X: ?Sized, A: Action> {
+    pub x: &'a X,
+    pub measure: &'a dyn ReferenceMeasure<X, A>,
+    pub curve: &'a LossCurve<'a, X, A>,
+    pub proposals: &'a mut Proposals<A>,
+    pub seen: &'a mut DrawBuffers,
+    pub line: &'a mut LineBuffers,
+    pub masses: &'a mut Vec<f64>,
+}
+
+/// How z can be computed.
+enum Exact<'a, X: ?Sized, A: Action> {
+    Line(ExactLine<'a, X, A>),
+    Catalogue(ExactCatalogue<'a, X, A>),
+}
+
+/// Up to so many items a catalogue is always summed whole under `Auto`.
+const FEW_ITEMS: f64 = 1_000.0;
+
+/// Up to so many items per τ it is so too: drawing would take as many.
+const ITEMS_PER_TAU: f64 = 20.0;
 
 impl CappedSampler {
     pub(crate) fn new(settings: &CappedIgw) -> Result<Self, OutOfRange> {
         let promise = Promise::new(settings.kappa_inf, settings.delta)?;
         Ok(Self {
+            normalization: settings.normalization,
             normalizer: match settings.normalization {
                 Normalization::Betting => Box::new(BettingMartingale::new(promise)),
                 Normalization::FixedSample => Box::new(FixedSample::new(promise)),
-                _ => Box::new(MixtureMartingale::new(promise)),
+                Normalization::Mixture | Normalization::Auto | Normalization::Exact => {
+                    Box::new(MixtureMartingale::new(promise))
+                }
             },
             z_error: settings.z_error,
             sampler: RejectionSampler {
@@ -109,46 +145,150 @@ impl CappedSampler {
         })
     }
 
-    /// β, then the action, then ẑ, each from its own stream of the event.
+    /// Whether z is computed at every τ.
+    pub(crate) fn always_exact<X: ?Sized, A: Action>(
+        &self,
+        measure: &dyn ReferenceMeasure<X, A>,
+        oracle: &dyn RegressionOracle<X, A>,
+    ) -> bool {
+        match self.normalization {
+            Normalization::Exact => true,
+            Normalization::Auto => match measure.catalogue() {
+                Some(catalogue) => catalogue.len() as f64 <= FEW_ITEMS,
+                None => can_be_exact(measure, oracle),
+            },
+            _ => false,
+        }
+    }
+
+    /// Draws an action. Each use of chance has its own stream of `key`, the (seed, event).
     pub(crate) fn draw<X: ?Sized, A: Action>(
         &self,
         igw: &Igw,
-        x: &X,
-        measure: &dyn ReferenceMeasure<X, A>,
-        curve: &LossCurve<'_, X, A>,
-        (seed, event): (u64, u64),
-        proposals: &mut Proposals<A>,
-        seen: &mut DrawBuffers,
+        place: &mut Place<'_, X, A>,
+        key: (u64, u64),
     ) -> Result<Drawn<A>, SampleError> {
-        let certificate = self.beta(igw, x, measure, curve, (seed, event), proposals, seen)?;
+        match self.exact(igw.tau(), place) {
+            Some(exact) => self.draw_exactly(igw, &exact, place, key),
+            None => self.draw_blindly(igw, place, key),
+        }
+    }
+
+    /// Σ wᵢ gᵢ(a)/zᵢ over a grid of (w, τ, γ), at an action with this f̂; none unless every z is exact.
+    pub(crate) fn marginal_density<X: ?Sized, A: Action>(
+        &self,
+        grid: impl Iterator<Item = (f64, f64, f64)>,
+        fhat: f64,
+        place: &mut Place<'_, X, A>,
+    ) -> Result<f64, DecideError> {
+        let mut density = 0.0;
+        let mut first = true;
+        for (weight, tau, gamma) in grid {
+            let igw = Igw::new(tau, gamma)?;
+            let exact = self.exact(tau, place).ok_or(DecideError::NotExact)?;
+            if first {
+                exact.prepare(place)?;
+                first = false;
+            }
+            let (beta, z) = exact.beta(&igw, place)?;
+            density += weight * igw.weight(fhat, beta) / z;
+        }
+        Ok(density)
+    }
+
+    fn exact<'a, X: ?Sized, A: Action>(
+        &self,
+        tau: f64,
+        place: &Place<'a, X, A>,
+    ) -> Option<Exact<'a, X, A>> {
+        let auto = match self.normalization {
+            Normalization::Exact => false,
+            Normalization::Auto => true,
+            _ => return None,
+        };
+        let (measure, curve) = (place.measure, place.curve);
+        if let Some(catalogue) = measure.catalogue() {
+            let most = FEW_ITEMS.max(ITEMS_PER_TAU * tau);
+            let whole = !auto || catalogue.len() as f64 <= most;
+            return (whole && is_number::<Item, A>(Item(0)))
+                .then_some(Exact::Catalogue(ExactCatalogue { catalogue, curve }));
+        }
+        let line = measure.on_the_line()?;
+        let (pieces, prepared) = curve.monotone_pieces()?;
+        is_number::<f64, A>(0.0).then_some(Exact::Line(ExactLine {
+            line,
+            pieces,
+            prepared,
+            curve,
+        }))
+    }
+
+    fn draw_exactly<X: ?Sized, A: Action>(
+        &self,
+        igw: &Igw,
+        exact: &Exact<'_, X, A>,
+        place: &mut Place<'_, X, A>,
+        (seed, event): (u64, u64),
+    ) -> Result<Drawn<A>, SampleError> {
+        exact.prepare(place)?;
+        let (beta, z) = exact.beta(igw, place)?;
+        let mut rng = EventRng::new(seed, event, Stream::Action);
+        let accepted = match exact {
+            Exact::Line(line) => line.sample(
+                igw,
+                beta,
+                self.sampler.budget,
+                &mut rng,
+                place.line,
+                place.proposals,
+            )?,
+            Exact::Catalogue(catalogue) => {
+                catalogue.sample(igw, (beta, z), &mut rng, place.masses, place.proposals)
+            }
+        };
+        Ok(Drawn {
+            action: accepted.action,
+            fhat: accepted.fhat,
+            certificate: exact::certificate(beta),
+            proposals: accepted.proposals,
+            z: NormalizingConstant::exact(z),
+        })
+    }
+
+    /// β, then the action, then ẑ.
+    fn draw_blindly<X: ?Sized, A: Action>(
+        &self,
+        igw: &Igw,
+        place: &mut Place<'_, X, A>,
+        (seed, event): (u64, u64),
+    ) -> Result<Drawn<A>, SampleError> {
+        let certificate = self.beta(igw, place, (seed, event))?;
         let beta = certificate.beta;
         let accepted = self.sampler.sample(
             igw,
             beta,
-            x,
-            measure,
-            curve,
+            place.x,
+            place.measure,
+            place.curve,
             &mut EventRng::new(seed, event, Stream::Action),
-            proposals,
+            place.proposals,
         )?;
-        // The draws that chose β tell how many fresh ones ẑ needs, and nothing else.
-        let kappa = if seen.fhats.is_empty() {
-            1.0
-        } else {
-            (1.0 / mean_weight(igw, beta, &seen.fhats)).clamp(1.0, certificate.kappa_inf)
-        };
-        let z = if kappa == 1.0 && igw.tau() == 1.0 {
+        let z = if place.seen.fhats.is_empty() {
+            // τ = 1, where g = 1 needs no draw.
             NormalizingConstant::exact(1.0)
         } else {
+            // The draws that chose β tell how many fresh ones ẑ needs, and nothing else.
+            let kappa = 1.0 / mean_weight(igw, beta, &place.seen.fhats);
             normalizing_constant::estimate(
                 igw,
                 beta,
-                self.z_error.draws(kappa * igw.tau()),
-                x,
-                measure,
-                curve,
+                self.z_error
+                    .draws(kappa.clamp(1.0, certificate.kappa_inf) * igw.tau()),
+                place.x,
+                place.measure,
+                place.curve,
                 &mut EventRng::new(seed, event, Stream::Z),
-                proposals,
+                place.proposals,
             )?
         };
         Ok(Drawn {
@@ -163,14 +303,12 @@ impl CappedSampler {
     fn beta<X: ?Sized, A: Action>(
         &self,
         igw: &Igw,
-        x: &X,
-        measure: &dyn ReferenceMeasure<X, A>,
-        curve: &LossCurve<'_, X, A>,
+        place: &mut Place<'_, X, A>,
         (seed, event): (u64, u64),
-        work: &mut Proposals<A>,
-        seen: &mut DrawBuffers,
     ) -> Result<Certificate, NotANumber> {
         let mut rng = EventRng::new(seed, event, Stream::Beta);
+        let (x, measure, curve) = (place.x, place.measure, place.curve);
+        let work = &mut *place.proposals;
         let mut more = |n: usize, rng: &mut EventRng, out: &mut Vec<f64>| {
             work.actions.clear();
             measure.sample(x, n, rng, &mut work.actions);
@@ -179,6 +317,38 @@ impl CappedSampler {
             Ok(())
         };
         self.normalizer
-            .certify(igw, &mut Draws::new(seen, &mut rng, &mut more))
+            .certify(igw, &mut Draws::new(place.seen, &mut rng, &mut more))
     }
+}
+
+impl<X: ?Sized, A: Action> Exact<'_, X, A> {
+    /// What serves every τ: the pieces, or the predictions for all items.
+    fn prepare(&self, place: &mut Place<'_, X, A>) -> Result<(), NotANumber> {
+        match self {
+            Self::Line(line) => line.find_pieces(place.line, place.proposals),
+            Self::Catalogue(catalogue) => catalogue.predict_all(place.masses, place.proposals),
+        }
+    }
+
+    fn beta(&self, igw: &Igw, place: &mut Place<'_, X, A>) -> Result<(f64, f64), NotANumber> {
+        match self {
+            Self::Line(line) => line.beta(igw, place.line, place.proposals),
+            Self::Catalogue(catalogue) => catalogue.beta(igw, place.masses, &place.proposals.fhats),
+        }
+    }
+}
+
+/// Whether z can be computed here: a catalogue, or an interval with an oracle that tells its pieces.
+pub(crate) fn can_be_exact<X: ?Sized, A: Action>(
+    measure: &dyn ReferenceMeasure<X, A>,
+    oracle: &dyn RegressionOracle<X, A>,
+) -> bool {
+    (measure.catalogue().is_some() && is_number::<Item, A>(Item(0)))
+        || (measure.on_the_line().is_some()
+            && oracle.monotone_pieces().is_some()
+            && is_number::<f64, A>(0.0))
+}
+
+fn is_number<T: 'static, A: Action>(value: T) -> bool {
+    as_action::<T, A>(value).is_some()
 }

@@ -118,6 +118,9 @@ pub enum DecideError {
     /// The measure or the oracle no longer tells what it told when the learner was made.
     #[error("the oracle and the measure cannot tell where the predicted loss is least")]
     NoArgmin,
+    /// A marginal density was asked for where z is not computed.
+    #[error("the marginal density needs every z exactly, and the measure no longer tells it")]
+    NotExact,
     /// γ and τ are too large for numbers.
     #[error("gamma or tau is too large: {0}")]
     Density(#[from] OutOfRange),

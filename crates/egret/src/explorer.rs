@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::capped_igw::CappedSampler;
+use crate::capped_igw::{self, CappedSampler, Place};
 use crate::corral::Corral;
 use crate::epsilon_greedy::EpsilonGreedy;
 use crate::greedy_mixture::{self, GreedyMixture};
@@ -9,8 +9,8 @@ use crate::smooth_igw::SmoothIgw;
 use crate::square_cb::SquareCb;
 use crate::{
     Action, Batch, CappedDraw, CappedIgw, Certificate, DecideError, Density, DensityKind, EventRng,
-    GammaSchedule, Guarantee, Igw, LossCurve, NormalizingConstant, OutOfRange, Propensity,
-    ReferenceMeasure, RegressionOracle, Stream, Workspace,
+    GammaSchedule, Guarantee, Igw, LossCurve, Normalization, NormalizingConstant, OutOfRange,
+    Propensity, ReferenceMeasure, RegressionOracle, Stream, Workspace,
 };
 
 /// How an action is chosen, once f̂ is known.
@@ -73,6 +73,11 @@ impl Explorer {
                 OutOfRange::unless(0.0 < error && error <= 1.0, "z_error", error, "(0, 1]")?;
                 let budget = capped.budget as f64;
                 OutOfRange::unless(1.0 <= budget, "budget", budget, "[1, inf)")?;
+                if capped.normalization == Normalization::Exact
+                    && !capped_igw::can_be_exact(measure, oracle)
+                {
+                    return Err(ExplorerError::NotExact);
+                }
                 Player::CappedIgw(CappedSampler::new(&capped)?)
             }
             Self::SmoothIgw => {
@@ -151,12 +156,26 @@ impl Player {
             Self::CappedIgw(ref sampler) => {
                 let (tau, gamma) = smoothness.played();
                 let igw = Igw::new(tau, gamma)?;
-                let drawn =
-                    sampler.draw(&igw, x, measure, &curve, key, proposals, &mut work.seen)?;
+                let mut place = Place {
+                    x,
+                    measure,
+                    curve: &curve,
+                    proposals,
+                    seen: &mut work.seen,
+                    line: &mut work.line,
+                    masses: &mut work.masses,
+                };
+                let drawn = sampler.draw(&igw, &mut place, key)?;
                 let g = igw.weight(drawn.fhat, drawn.certificate.beta);
+                let density = match smoothness.density {
+                    DensityKind::Conditional => g / drawn.z.value,
+                    DensityKind::Marginal => {
+                        sampler.marginal_density(smoothness.grid(), drawn.fhat, &mut place)?
+                    }
+                };
                 Ok(Choice {
                     action: drawn.action,
-                    propensity: Propensity::Density(Density::new(g / drawn.z.value)?),
+                    propensity: Propensity::Density(Density::new(density)?),
                     capped: Some(CappedDraw {
                         g,
                         certificate: drawn.certificate,
@@ -255,6 +274,12 @@ pub enum ExplorerError {
         /// Which.
         explorer: &'static str,
     },
+    /// z cannot be computed here.
+    #[error(
+        "exact normalisation needs a catalogue, or an interval with an oracle that tells its monotone pieces; \
+         take Auto or Mixture"
+    )]
+    NotExact,
     /// SquareCB is for a list of items.
     #[error("SquareCB plays the items of a catalogue, and the measure is not one")]
     NoCatalogue,

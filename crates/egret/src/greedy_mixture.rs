@@ -1,5 +1,6 @@
 use std::any::Any;
 
+use crate::action::as_action;
 use crate::rejection_sampler::Proposals;
 use crate::{
     Action, Batch, Catalogue, DecideError, EventRng, Item, LossCurve, NotANumber, ReferenceMeasure,
@@ -201,11 +202,6 @@ fn least(values: &[f64]) -> usize {
         }
     }
     place
-}
-
-/// A point or an item as the action type, if that is what the action type is.
-fn as_action<T: 'static, A: Action>(value: T) -> Option<A> {
-    (&value as &dyn Any).downcast_ref::<A>().cloned()
 }
 
 fn as_item<A: Action>(action: &A) -> Option<Item> {

@@ -165,11 +165,12 @@ impl Settings {
     ) -> Result<(Player, Corral), SettingsError> {
         let corral = Corral::new(self.taus.clone(), self.eta)?;
         self.example_weight.check()?;
-        if self.density == DensityKind::Marginal && matches!(self.explorer, Explorer::CappedIgw(_))
+        let player = self.explorer.player(measure, oracle)?;
+        if let (DensityKind::Marginal, Player::CappedIgw(sampler)) = (self.density, &player)
+            && !sampler.always_exact(measure, oracle)
         {
             return Err(SettingsError::Marginal);
         }
-        let player = self.explorer.player(measure, oracle)?;
         let corral = if self.explorer.uses_tau() {
             corral
         } else {
@@ -467,9 +468,61 @@ mod tests {
         }
     }
 
+    /// CappedIGW that draws to normalise, though here z could be computed.
+    fn mixture() -> Explorer {
+        Explorer::CappedIgw(CappedIgw {
+            normalization: crate::Normalization::Mixture,
+            ..CappedIgw::default()
+        })
+    }
+
+    #[test]
+    fn a_marginal_density_integrates_to_one_and_varies_less() {
+        let settings = |density| Settings {
+            density,
+            taus: vec![2.0, 8.0, 32.0],
+            gamma: GammaSchedule::constant(60.0).expect("positive"),
+            ..Settings::default()
+        };
+        let squares = |density| {
+            let mut learner = interval_learner(settings(density));
+            let weights: Vec<f64> = (0..20_000)
+                .map(|event| learner.decide(event, &0.4).expect("an action"))
+                .map(|decision| decision.weight_of(1.0).expect("a density"))
+                .collect();
+            let n = weights.len() as f64;
+            let mean = weights.iter().sum::<f64>() / n;
+            let square = weights.iter().map(|weight| weight * weight).sum::<f64>() / n;
+            // E[1/p] = 1: five standard errors, a false alarm below 1e-6.
+            assert!(
+                (mean - 1.0).abs() < 5.0 * ((square - 1.0) / n).sqrt(),
+                "{mean}"
+            );
+            square
+        };
+        let (marginal, conditional) = (
+            squares(DensityKind::Marginal),
+            squares(DensityKind::Conditional),
+        );
+        assert!(marginal < 0.9 * conditional, "{marginal} {conditional}");
+        let sampled = Settings {
+            explorer: mixture(),
+            ..settings(DensityKind::Marginal)
+        };
+        let refused = sampled.build::<f64, f64>(
+            &crate::UniformInterval::new(0.0, 1.0).expect("in order"),
+            &Bowl {
+                offset: 0.0,
+                slope: 1.0,
+            },
+        );
+        assert!(matches!(refused.err(), Some(SettingsError::Marginal)));
+    }
+
     #[test]
     fn a_decision_carries_its_settings() {
         let settings = Settings {
+            explorer: mixture(),
             seed: 5,
             epoch: 9,
             ..Settings::default()
@@ -722,6 +775,7 @@ mod tests {
     #[test]
     fn weights_are_unbiased_under_corral() {
         let settings = Settings {
+            explorer: mixture(),
             taus: vec![2.0, 8.0, 32.0],
             gamma: GammaSchedule::constant(60.0).expect("positive"),
             ..Settings::default()

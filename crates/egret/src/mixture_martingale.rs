@@ -14,7 +14,7 @@ use crate::{Certificate, Draws, FixedSample, Guarantee, Igw, Normalizer, NotANum
 /// do is settled by one that fails on both sides.
 ///
 /// Where γ is so large that g is close to τ times an indicator, no bet does better than counting, and
-/// [`FixedSample`] takes over before the first draw. [`looks_like_a_step`] says when.
+/// [`FixedSample`] takes over before the first draw.
 #[derive(Debug, Clone)]
 pub struct MixtureMartingale {
     promise: Promise,

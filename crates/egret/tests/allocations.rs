@@ -49,14 +49,15 @@ fn allocations() -> u64 {
 fn settings(explorer: Explorer) -> Settings {
     Settings {
         explorer,
+        taus: vec![2.0, 8.0, 32.0],
         ..Settings::default()
     }
 }
 
-/// How many allocations 500 decisions make, after they have been made once before.
+/// How many allocations 100 decisions make, after they have been made once before.
 fn warm<X, A: Action>(learner: &mut Learner<X, A>, x: &X) -> u64 {
     let mut decide = || {
-        for event in 0..500 {
+        for event in 0..100 {
             learner.decide(event, x).expect("an action");
         }
     };
@@ -74,7 +75,7 @@ fn learner_on_the_line(explorer: Explorer) -> (Learner<Context, f64>, Context) {
     let mut learner =
         Learner::new(Box::new(measure), oracle, settings(explorer)).expect("good settings");
     let x = Context::dense(vec![1.0, -0.5, 0.25]).expect("finite");
-    for event in 0..200 {
+    for event in 0..50 {
         let decision = learner.decide(event, &x).expect("an action");
         let loss = Loss::new((decision.action - 0.75).abs()).expect("in range");
         learner

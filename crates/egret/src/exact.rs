@@ -1,0 +1,125 @@
+use crate::{Certificate, Guarantee, Igw, NotANumber};
+
+/// z(β) and dz/dβ.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slope {
+    pub z: f64,
+    pub dz: f64,
+}
+
+/// How near to 1 an exact z is brought. What is left is known: the density is g/z with this z.
+const TOLERANCE: f64 = 1e-9;
+
+/// Solves z(β) = 1 from a first guess: Newton steps on ln z, within a bracket that always shrinks.
+///
+/// z((1 − τ)/γ) ≤ 1 ≤ z(1), so that there is a solution; the last evaluation was at the β returned.
+/// At τ = 1 it is β = 1, where g = 1.
+pub(crate) fn solve(
+    igw: &Igw,
+    guess: f64,
+    mut at: impl FnMut(f64) -> Result<Slope, NotANumber>,
+) -> Result<(f64, f64), NotANumber> {
+    let (mut low, mut high) = (igw.beta_min(), 1.0);
+    let mut beta = if igw.tau() == 1.0 {
+        1.0
+    } else {
+        guess.clamp(low, high)
+    };
+    loop {
+        let Slope { z, dz } = at(beta)?;
+        if (z - 1.0).abs() <= TOLERANCE {
+            return Ok((beta, z));
+        }
+        if z < 1.0 {
+            low = beta;
+        } else {
+            high = beta;
+        }
+        let step = beta - z * libm::log(z) / dz;
+        let next = if low < step && step < high {
+            step
+        } else {
+            0.5 * (low + high)
+        };
+        // A bracket of neighbouring numbers: no β is nearer.
+        if !(low < next && next < high) {
+            return Ok((beta, z));
+        }
+        beta = next;
+    }
+}
+
+/// β by computation: κ = 1, and nothing can have failed.
+pub(crate) fn certificate(beta: f64) -> Certificate {
+    Certificate {
+        beta,
+        guarantee: Guarantee::Exact,
+        kappa_inf: 1.0,
+        delta: 0.0,
+        draws: 0,
+    }
+}
+
+/// Σ mᵢ g(f̂ᵢ; β) and its slope, over masses m. They have the same length.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+pub(crate) fn weighted(tau: f64, gamma: f64, beta: f64, masses: &[f64], fhats: &[f64]) -> Slope {
+    const LANES: usize = crate::lanes::LANES;
+    let (mut z, mut dz) = ([0.0; LANES], [0.0; LANES]);
+    let mut add = |lane: usize, mass: f64, fhat: f64| {
+        let gap = fhat - beta;
+        let share = 1.0 / (1.0 + gamma * gap.max(0.0));
+        z[lane] += mass * share;
+        dz[lane] += if 0.0 < gap { mass * share * share } else { 0.0 };
+    };
+    let (mass_rows, mass_rest) = masses.as_chunks::<LANES>();
+    let (fhat_rows, fhat_rest) = fhats.as_chunks::<LANES>();
+    for (masses, fhats) in mass_rows.iter().zip(fhat_rows) {
+        for lane in 0..LANES {
+            add(lane, masses[lane], fhats[lane]);
+        }
+    }
+    for (lane, (mass, fhat)) in mass_rest.iter().zip(fhat_rest).enumerate() {
+        add(lane, *mass, *fhat);
+    }
+    Slope {
+        z: tau * crate::lanes::tree(z),
+        dz: tau * gamma * crate::lanes::tree(dz),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_needle_has_a_closed_form() {
+        // f̂ = 1{2aτ > 1}: z(β) = (2τ − 1)/(2 + 2γ(1 − β)) + 1/(2 + 2γ(−β)₊).
+        for (tau, gamma) in [(2.0, 16.0), (20.0, 304.0), (200.0, 6368.0)] {
+            let igw = Igw::new(tau, gamma).expect("in range");
+            let masses = [0.5 / tau, 1.0 - 0.5 / tau];
+            let closed = |beta: f64| {
+                (2.0 * tau - 1.0) / (2.0 + 2.0 * gamma * (1.0 - beta))
+                    + 1.0 / (2.0 + 2.0 * gamma * (-beta).max(0.0))
+            };
+            let at = |beta| weighted(tau, gamma, beta, &masses, &[0.0, 1.0]);
+            for beta in [igw.beta_min(), -0.01, 0.0, 0.3, 1.0] {
+                assert!((at(beta).z - closed(beta)).abs() < 1e-12 * closed(beta));
+                let step = 1e-6 / gamma;
+                let difference = (at(beta + step).z - at(beta - step).z) / (2.0 * step);
+                if beta != 0.0 && beta != 1.0 {
+                    assert!((at(beta).dz - difference).abs() < 1e-4 * difference.abs());
+                }
+            }
+            let (beta, z) = solve(&igw, 0.5, |beta| Ok(at(beta))).expect("no NaN");
+            assert!((closed(beta) - 1.0).abs() < 1e-8 && (z - 1.0).abs() <= TOLERANCE);
+        }
+    }
+
+    #[test]
+    fn a_constant_is_solved_at_the_end_of_the_range() {
+        let igw = Igw::new(7.0, 3.0).expect("in range");
+        let at = |beta| Ok(weighted(7.0, 3.0, beta, &[1.0], &[0.0]));
+        let (beta, _) = solve(&igw, 0.5, at).expect("no NaN");
+        assert!((beta - igw.beta_min()).abs() < 1e-8);
+    }
+}

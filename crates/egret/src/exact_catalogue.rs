@@ -1,0 +1,72 @@
+use crate::action::as_action;
+use crate::exact::{self, solve};
+use crate::rejection_sampler::{Accepted, Proposals};
+use crate::{Action, Batch, Catalogue, EventRng, Igw, LossCurve, NotANumber};
+
+/// z(β) = Σ μᵢ g(aᵢ; β) = 1 and a sampler, exactly, by going through all of a catalogue.
+pub(crate) struct ExactCatalogue<'a, X: ?Sized, A: Action> {
+    pub catalogue: &'a Catalogue,
+    pub curve: &'a LossCurve<'a, X, A>,
+}
+
+impl<X: ?Sized, A: Action> ExactCatalogue<'_, X, A> {
+    /// Predicts for every item, into `work`, and lists their probabilities in `masses`.
+    pub(crate) fn predict_all(
+        &self,
+        masses: &mut Vec<f64>,
+        work: &mut Proposals<A>,
+    ) -> Result<(), NotANumber> {
+        work.actions.clear();
+        for item in self.catalogue.items() {
+            let action = as_action(item).expect("the actions of a catalogue are items");
+            work.actions.push(&action);
+        }
+        self.curve.predict(&work.actions, &mut work.fhats)?;
+        masses.clear();
+        masses.extend(
+            self.catalogue
+                .items()
+                .map(|item| self.catalogue.probability(item)),
+        );
+        Ok(())
+    }
+
+    /// β with z(β) = 1, and z.
+    pub(crate) fn beta(
+        &self,
+        igw: &Igw,
+        masses: &[f64],
+        fhats: &[f64],
+    ) -> Result<(f64, f64), NotANumber> {
+        let least = fhats.iter().copied().fold(1.0, f64::min);
+        solve(igw, least, |beta| {
+            Ok(exact::weighted(igw.tau(), igw.gamma(), beta, masses, fhats))
+        })
+    }
+
+    /// Draws an item with probability μᵢ g(aᵢ; β)/z.
+    pub(crate) fn sample(
+        &self,
+        igw: &Igw,
+        (beta, z): (f64, f64),
+        rng: &mut EventRng,
+        masses: &[f64],
+        work: &Proposals<A>,
+    ) -> Accepted<A> {
+        let mut left = rng.unit() * z;
+        let last = masses.len() - 1;
+        let index = masses[..last]
+            .iter()
+            .zip(&work.fhats)
+            .position(|(mass, &fhat)| {
+                left -= mass * igw.weight(fhat, beta);
+                left <= 0.0
+            })
+            .unwrap_or(last);
+        Accepted {
+            action: work.actions.get(index),
+            fhat: work.fhats[index],
+            proposals: 1,
+        }
+    }
+}

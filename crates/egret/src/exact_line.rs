@@ -1,0 +1,519 @@
+use crate::action::as_action;
+use crate::exact::{self, Slope, solve};
+use crate::rejection_sampler::{Accepted, Proposals};
+use crate::{
+    Action, Batch, EventRng, Igw, LossCurve, MonotonePieces, NotANumber, OnTheLine, SampleError,
+};
+
+/// z(β) = 1 and a sampler, exactly, on an interval whose monotone pieces the oracle tells.
+///
+/// In the quantile u of μ every measure on the line is uniform on [0, 1]. On a monotone piece g is τ up to the
+/// point where f̂ = β and falls from there on, over distances from 1/γ to 1. Cells that grow by a factor 3 with
+/// the distance from that point follow it: an eight-point Gauss rule on each gives z to about 1e-9, and g at the
+/// inner end of each is an envelope of which at least half is accepted. Cells number ln γ, whatever τ is.
+pub(crate) struct ExactLine<'a, X: ?Sized, A: Action> {
+    pub line: &'a dyn OnTheLine,
+    pub pieces: &'a dyn MonotonePieces,
+    pub prepared: &'a [f64],
+    pub curve: &'a LossCurve<'a, X, A>,
+}
+
+/// What the cells are kept in.
+#[derive(Debug, Default)]
+pub(crate) struct LineBuffers {
+    points: Vec<f64>,
+    pieces: Vec<Piece>,
+    cells: Vec<Cell>,
+    nodes: Vec<f64>,
+    masses: Vec<f64>,
+    fhats: Vec<f64>,
+}
+
+/// A stretch on which f̂ does not fall from `inner` to `outer`, in quantiles; either may be the smaller.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    inner: f64,
+    outer: f64,
+    least: f64,
+    most: f64,
+    /// Where f̂ = β was last found.
+    crossing: f64,
+}
+
+/// A stretch with g ≤ `top`.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    start: f64,
+    width: f64,
+    /// f̂ at the end nearer to the minimum.
+    least: f64,
+}
+
+/// Where the Gauss rule looks, on [0, 1], and the inner end.
+const NODES: [f64; 9] = [
+    0.0,
+    0.019_855_071_751_231_86,
+    0.101_666_761_293_186_64,
+    0.237_233_795_041_835_5,
+    0.408_282_678_752_175_1,
+    0.591_717_321_247_824_9,
+    0.762_766_204_958_164_5,
+    0.898_333_238_706_813_4,
+    0.980_144_928_248_768_1,
+];
+
+/// Their weights: none for the end.
+const WEIGHTS: [f64; 9] = [
+    0.0,
+    0.050_614_268_145_188_13,
+    0.111_190_517_226_687_24,
+    0.156_853_322_938_943_64,
+    0.181_341_891_689_181,
+    0.181_341_891_689_181,
+    0.156_853_322_938_943_64,
+    0.111_190_517_226_687_24,
+    0.050_614_268_145_188_13,
+];
+
+/// By how much cells grow.
+const RATIO: f64 = 3.0;
+
+/// Across the innermost cell g may change by this part.
+const INNERMOST: f64 = 1.0 / 64.0;
+
+/// 3⁻²⁷ is the smallest distance that a quantile near ½ can tell from none.
+const MOST_CELLS: i32 = 27;
+
+impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
+    /// β with z(β) = 1, and z. The buffers are left as [`sample`](Self::sample) wants them.
+    pub(crate) fn beta(
+        &self,
+        igw: &Igw,
+        buffers: &mut LineBuffers,
+        work: &mut Proposals<A>,
+    ) -> Result<(f64, f64), NotANumber> {
+        let guess = self.first_guess(igw, buffers, work)?;
+        solve(igw, guess, |beta| self.integrate(igw, beta, buffers, work))
+    }
+
+    /// Finds the pieces; no more than once for each context.
+    pub(crate) fn find_pieces(
+        &self,
+        buffers: &mut LineBuffers,
+        work: &mut Proposals<A>,
+    ) -> Result<(), NotANumber> {
+        let LineBuffers {
+            points,
+            pieces,
+            fhats,
+            ..
+        } = buffers;
+        points.clear();
+        self.pieces.break_points(self.prepared, points);
+        for point in points.iter_mut() {
+            *point = self.line.cdf(*point);
+        }
+        points.retain(|point| 0.0 < *point && *point < 1.0);
+        points.push(1.0);
+        points.insert(0, 0.0);
+        self.predict(points, fhats, work)?;
+        pieces.clear();
+        for (ends, fhats) in points.windows(2).zip(fhats.windows(2)) {
+            let (inner, outer) = if fhats[0] <= fhats[1] { (0, 1) } else { (1, 0) };
+            if ends[0] < ends[1] {
+                pieces.push(Piece {
+                    inner: ends[inner],
+                    outer: ends[outer],
+                    least: fhats[inner],
+                    most: fhats[outer],
+                    crossing: ends[inner],
+                });
+            }
+        }
+        for index in 0..pieces.len() {
+            let piece = pieces[index];
+            if piece.least < 1.0 && piece.most == 1.0 {
+                let edge = self.edge_of_one(&piece, points, fhats, work)?;
+                pieces[index].outer = edge;
+                pieces.push(Piece {
+                    inner: edge,
+                    least: 1.0,
+                    ..piece
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Where predictions reach 1 and are cut off: f̂ is not smooth there.
+    fn edge_of_one(
+        &self,
+        piece: &Piece,
+        points: &mut Vec<f64>,
+        fhats: &mut Vec<f64>,
+        work: &mut Proposals<A>,
+    ) -> Result<f64, NotANumber> {
+        const PARTS: usize = 16;
+        let (mut below, mut one) = (piece.inner, piece.outer);
+        for _ in 0..9 {
+            let width = (one - below) / PARTS as f64;
+            points.clear();
+            points.extend((1..PARTS).map(|part| below + width * part as f64));
+            self.predict(points, fhats, work)?;
+            let inside = fhats.iter().take_while(|fhat| **fhat < 1.0).count();
+            one = points.as_slice().get(inside).copied().unwrap_or(one);
+            below = inside.checked_sub(1).map_or(below, |last| points[last]);
+        }
+        Ok(one)
+    }
+
+    /// β for a few points on each piece, as if f̂ were constant around each.
+    fn first_guess(
+        &self,
+        igw: &Igw,
+        buffers: &mut LineBuffers,
+        work: &mut Proposals<A>,
+    ) -> Result<f64, NotANumber> {
+        let LineBuffers {
+            pieces,
+            nodes,
+            masses,
+            fhats,
+            ..
+        } = buffers;
+        nodes.clear();
+        masses.clear();
+        for piece in pieces.iter() {
+            let span = piece.outer - piece.inner;
+            let mut outer = 1.0;
+            while 0.1 / igw.gamma() < outer && MOST_CELLS as usize * pieces.len() > nodes.len() {
+                nodes.push(piece.inner + 0.7 * outer * span);
+                masses.push(0.5 * outer * span.abs());
+                outer *= 0.5;
+            }
+            nodes.push(piece.inner + 0.5 * outer * span);
+            masses.push(outer * span.abs());
+        }
+        self.predict(nodes, fhats, work)?;
+        let (beta, _) = solve(igw, 0.5, |beta| {
+            Ok(exact::weighted(igw.tau(), igw.gamma(), beta, masses, fhats))
+        })?;
+        Ok(beta)
+    }
+
+    /// Lays out the cells for β and integrates g over them.
+    fn integrate(
+        &self,
+        igw: &Igw,
+        beta: f64,
+        buffers: &mut LineBuffers,
+        work: &mut Proposals<A>,
+    ) -> Result<Slope, NotANumber> {
+        buffers.cells.clear();
+        buffers.nodes.clear();
+        buffers.masses.clear();
+        for index in 0..buffers.pieces.len() {
+            let piece = &mut buffers.pieces[index];
+            let start = if piece.most <= beta {
+                piece.outer
+            } else if piece.least < beta {
+                piece.crossing = self.crossing(igw, piece, beta, &mut buffers.fhats, work)?;
+                piece.crossing
+            } else {
+                piece.inner
+            };
+            let piece = *piece;
+            if start != piece.inner {
+                buffers.push(piece.inner, start - piece.inner);
+            }
+            if start != piece.outer {
+                let from = piece.least.max(beta);
+                let change =
+                    igw.gamma() * (piece.most - from) / (1.0 + igw.gamma() * (from - beta));
+                buffers.push_growing(start, piece.outer - start, change);
+            }
+        }
+        self.predict(&buffers.nodes, &mut buffers.fhats, work)?;
+        for (cell, fhats) in buffers
+            .cells
+            .iter_mut()
+            .zip(buffers.fhats.as_chunks::<9>().0)
+        {
+            cell.least = fhats[0];
+        }
+        Ok(exact::weighted(
+            igw.tau(),
+            igw.gamma(),
+            beta,
+            &buffers.masses,
+            &buffers.fhats,
+        ))
+    }
+
+    /// Where f̂ = β on a piece, within 1e-5/γ of it: a secant that is kept inside its bracket.
+    fn crossing(
+        &self,
+        igw: &Igw,
+        piece: &Piece,
+        beta: f64,
+        fhats: &mut Vec<f64>,
+        work: &mut Proposals<A>,
+    ) -> Result<f64, NotANumber> {
+        let mut below = (piece.inner, piece.least - beta);
+        let mut above = (piece.outer, piece.most - beta);
+        let mut point = piece.crossing;
+        if point == piece.inner {
+            point = below.0 + (above.0 - below.0) * below.1 / (below.1 - above.1);
+        }
+        // After a point on the same side twice, the other side's value is halved (the Illinois rule).
+        let mut side = 0;
+        for _ in 0..100 {
+            self.predict(&[point], fhats, work)?;
+            let excess = fhats[0] - beta;
+            if excess.abs() <= 1e-5 / igw.gamma() {
+                break;
+            }
+            if excess < 0.0 {
+                below = (point, excess);
+                above.1 *= if side == -1 { 0.5 } else { 1.0 };
+                side = -1;
+            } else {
+                above = (point, excess);
+                below.1 *= if side == 1 { 0.5 } else { 1.0 };
+                side = 1;
+            }
+            let next = below.0 + (above.0 - below.0) * below.1 / (below.1 - above.1);
+            if next == below.0 || next == above.0 {
+                break;
+            }
+            point = next;
+        }
+        Ok(point)
+    }
+
+    /// Draws an action with density g/z: a cell by its envelope, a point in it, accepted with probability
+    /// g over the envelope.
+    pub(crate) fn sample(
+        &self,
+        igw: &Igw,
+        beta: f64,
+        budget: usize,
+        rng: &mut EventRng,
+        buffers: &mut LineBuffers,
+        work: &mut Proposals<A>,
+    ) -> Result<Accepted<A>, SampleError> {
+        let top = |cell: &Cell| igw.weight(cell.least, beta);
+        let total: f64 = buffers
+            .cells
+            .iter()
+            .map(|cell| cell.width.abs() * top(cell))
+            .sum();
+        for proposals in 1..=budget {
+            let mut mass = rng.unit() * total;
+            let last = buffers.cells.len() - 1;
+            let index = buffers.cells[..last]
+                .iter()
+                .position(|cell| {
+                    mass -= cell.width.abs() * top(cell);
+                    mass <= 0.0
+                })
+                .unwrap_or(last);
+            let cell = buffers.cells[index];
+            let point = cell.start + rng.unit() * cell.width;
+            self.predict(&[point], &mut buffers.fhats, work)?;
+            let fhat = buffers.fhats[0];
+            if rng.unit() * top(&cell) <= igw.weight(fhat, beta) {
+                return Ok(Accepted {
+                    action: work.actions.get(0),
+                    fhat,
+                    proposals,
+                });
+            }
+        }
+        Err(SampleError::BudgetSpent { proposals: budget })
+    }
+
+    /// f̂ at quantiles.
+    fn predict(
+        &self,
+        quantiles: &[f64],
+        fhats: &mut Vec<f64>,
+        work: &mut Proposals<A>,
+    ) -> Result<(), NotANumber> {
+        work.units.clear();
+        work.units.extend_from_slice(quantiles);
+        self.line.quantiles(&mut work.units);
+        work.actions.clear();
+        for point in &work.units {
+            let action = as_action(*point).expect("actions on the line are numbers");
+            work.actions.push(&action);
+        }
+        self.curve.predict(&work.actions, fhats)
+    }
+}
+
+impl LineBuffers {
+    fn push(&mut self, start: f64, width: f64) {
+        self.cells.push(Cell {
+            start,
+            width,
+            least: 0.0,
+        });
+        self.nodes.extend(NODES.map(|node| start + width * node));
+        self.masses
+            .extend(WEIGHTS.map(|weight| width.abs() * weight));
+    }
+
+    /// Cells from `start` on, each three times as far as the one before, the first so small that g changes
+    /// little across it if 1/g grows by the part `change` over all of `width`.
+    fn push_growing(&mut self, start: f64, width: f64, change: f64) {
+        let levels = (libm::log(change / INNERMOST) / libm::log(RATIO)).ceil();
+        let levels = (levels as i32).clamp(0, MOST_CELLS);
+        let mut far = width;
+        for _ in 0..levels {
+            let near = far / RATIO;
+            self.push(start + near, far - near);
+            far = near;
+        }
+        self.push(start, far);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        ArgminDispersion, Context, FunctionOnInterval, LearningRate, LinearArgmin,
+        RegressionOracle, Stream, TruncatedNormal, UniformInterval,
+    };
+
+    /// Calls `test` with the exact line of an oracle at a context.
+    fn with_line<X>(
+        oracle: &dyn RegressionOracle<X, f64>,
+        x: &X,
+        line: &dyn OnTheLine,
+        test: impl FnOnce(ExactLine<'_, X, f64>),
+    ) {
+        let mut prepared = Vec::new();
+        let curve = LossCurve::new(oracle, x, &mut prepared).expect("a context");
+        let (pieces, prepared) = curve.monotone_pieces().expect("it tells them");
+        test(ExactLine {
+            line,
+            pieces,
+            prepared,
+            curve: &curve,
+        });
+    }
+
+    /// z(β) by a million midpoints of quantiles.
+    fn brute_force(exact: &ExactLine<'_, impl Sized, f64>, igw: &Igw, beta: f64) -> f64 {
+        let n = 1_000_000;
+        let nodes: Vec<f64> = (0..n)
+            .map(|i| (f64::from(i) + 0.5) / f64::from(n))
+            .collect();
+        let mut fhats = Vec::new();
+        exact
+            .predict(&nodes, &mut fhats, &mut Proposals::default())
+            .expect("no NaN");
+        crate::normalizing_constant::mean_weight(igw, beta, &fhats)
+    }
+
+    /// A function whose minimum, turn and plateau at 1 are all inside.
+    fn bumpy() -> impl RegressionOracle<f64, f64> {
+        FunctionOnInterval::new(
+            |x: &f64, actions: &Vec<f64>, out: &mut [f64]| {
+                for (out, a) in out.iter_mut().zip(actions) {
+                    let z = (a - x).abs();
+                    *out = if *a < 0.8 {
+                        0.1 + 2.0 * z
+                    } else {
+                        0.1 + 2.0 * (0.8 - x) - 0.5 * (a - 0.8)
+                    };
+                }
+            },
+            |x: &f64, out: &mut Vec<f64>| {
+                out.extend([*x, 0.8]);
+                *x
+            },
+        )
+    }
+
+    #[test]
+    fn z_is_one_by_brute_force_too() {
+        let unit = UniformInterval::new(0.0, 1.0).expect("in order");
+        let normal = TruncatedNormal::new(0.7, 0.2, 0.0, 1.0).expect("in range");
+        let lines: [&dyn OnTheLine; 2] = [&unit, &normal];
+        let bumpy = bumpy();
+        for line in lines {
+            for x in [0.0, 0.1, 0.35, 0.5] {
+                for (tau, gamma) in [
+                    (1.5, 0.5),
+                    (2.0, 16.0),
+                    (6.0, 9_000.0),
+                    (40.0, 700.0),
+                    (200.0, 6_368.0),
+                    (2_048.0, 10.0),
+                ] {
+                    with_line(&bumpy, &x, line, |exact| {
+                        let igw = Igw::new(tau, gamma).expect("in range");
+                        let mut buffers = LineBuffers::default();
+                        let mut work = Proposals::default();
+                        exact.find_pieces(&mut buffers, &mut work).expect("no NaN");
+                        let (beta, z) = exact.beta(&igw, &mut buffers, &mut work).expect("no NaN");
+                        assert!((z - 1.0).abs() < 1e-8, "{z} at {x} {tau} {gamma}");
+                        // Midpoints of width h = 1e-6 miss by about (γh)² at the kinks.
+                        let brute = brute_force(&exact, &igw, beta);
+                        assert!(
+                            (brute - z).abs() < 1e-5,
+                            "{brute} at {x} {tau} {gamma}: beta {beta}"
+                        );
+                    });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn eight_points_are_enough_for_the_paper_s_oracle() {
+        // f̂ = 3-term dispersion around ½; at γ = 10 brute force is good to 1e-9.
+        let model = LinearArgmin::new(1).expect("one feature");
+        let oracle =
+            ArgminDispersion::new(model, (0.0, 1.0), LearningRate::default()).expect("in order");
+        let x = Context::dense(vec![0.3]).expect("finite");
+        let unit = UniformInterval::new(0.0, 1.0).expect("in order");
+        for (tau, gamma) in [(1.5, 2.0), (6.0, 10.0), (30.0, 40.0)] {
+            with_line(&oracle, &x, &unit, |exact| {
+                let igw = Igw::new(tau, gamma).expect("in range");
+                let (mut buffers, mut work) = Default::default();
+                exact.find_pieces(&mut buffers, &mut work).expect("no NaN");
+                let (beta, z) = exact.beta(&igw, &mut buffers, &mut work).expect("no NaN");
+                let brute = brute_force(&exact, &igw, beta);
+                assert!((brute - z).abs() < 1e-8, "{brute} {z} at {tau} {gamma}");
+            });
+        }
+    }
+
+    #[test]
+    fn at_least_a_third_of_the_proposals_is_accepted() {
+        let bumpy = bumpy();
+        let unit = UniformInterval::new(0.0, 1.0).expect("in order");
+        for (tau, gamma) in [(2.0, 16.0), (200.0, 6_368.0), (2_048.0, 180_000.0)] {
+            with_line(&bumpy, &0.3, &unit, |exact| {
+                let igw = Igw::new(tau, gamma).expect("in range");
+                let (mut buffers, mut work) = Default::default();
+                exact.find_pieces(&mut buffers, &mut work).expect("no NaN");
+                let (beta, _) = exact.beta(&igw, &mut buffers, &mut work).expect("no NaN");
+                let mut rng = EventRng::new(7, 0, Stream::Action);
+                let proposals: usize = (0..1_000)
+                    .map(|_| {
+                        exact
+                            .sample(&igw, beta, 1_000, &mut rng, &mut buffers, &mut work)
+                            .expect("an action")
+                            .proposals
+                    })
+                    .sum();
+                assert!(proposals < 3_000, "{proposals} at {tau} {gamma}");
+            });
+        }
+    }
+}
