@@ -2,3 +2,6 @@
 
 mod curves;
 mod normalizers;
+mod sampler;
+mod weights;
+mod worlds;
