@@ -1,7 +1,11 @@
 //! The public interface, tested from outside.
 
+mod constructors;
 mod curves;
+mod dec_bound;
+mod determinism;
 mod normalizers;
+mod regret;
 mod sampler;
 mod weights;
 mod worlds;
