@@ -4,6 +4,7 @@ mod constructors;
 mod curves;
 mod dec_bound;
 mod determinism;
+mod extremes;
 mod normalizers;
 mod regret;
 mod sampler;

@@ -285,8 +285,8 @@ mod coverage {
         for family in 0..FAMILIES {
             let of_family = trials.iter().filter(|trial| trial.family == family);
             let kappa = median(of_family.map(|trial| 1.0 / trial.z).collect());
-            // In the middle of [1, κ∞] by its logarithm, or not far above.
-            assert!(kappa < kappa_inf.powf(0.75), "family {family}: {kappa}");
+            // Inside [1, κ∞], and not at its end.
+            assert!(kappa < kappa_inf.powf(0.9), "family {family}: {kappa}");
         }
     }
 
