@@ -30,7 +30,7 @@ pub trait Action: Clone + fmt::Debug + Send + Sync + 'static {
 }
 
 /// Many actions, laid out for the loops over them.
-pub trait Batch<A>: Default + Send + Sync {
+pub trait Batch<A>: Default + Send + Sync + 'static {
     /// How many.
     fn len(&self) -> usize;
     /// Whether there are none.
@@ -45,7 +45,7 @@ pub trait Batch<A>: Default + Send + Sync {
     fn get(&self, index: usize) -> A;
 }
 
-impl<A: Clone + Send + Sync> Batch<A> for Vec<A> {
+impl<A: Clone + Send + Sync + 'static> Batch<A> for Vec<A> {
     fn len(&self) -> usize {
         self.len()
     }
@@ -170,7 +170,7 @@ impl<A: Action, B: Action> Action for (A, B) {
     type Batch = (A::Batch, B::Batch);
 }
 
-impl<A, B, S: Batch<A>, T: Batch<B>> Batch<(A, B)> for (S, T) {
+impl<A: 'static, B: 'static, S: Batch<A>, T: Batch<B>> Batch<(A, B)> for (S, T) {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -193,6 +193,11 @@ impl<A, B, S: Batch<A>, T: Batch<B>> Batch<(A, B)> for (S, T) {
 /// A point or an item as the action type, if that is what the action type is.
 pub(crate) fn as_action<T: 'static, A: Action>(value: T) -> Option<A> {
     (&value as &dyn Any).downcast_ref::<A>().cloned()
+}
+
+/// A batch as one of plain points, if that is what it is.
+pub(crate) fn as_points<A: Action>(batch: &mut A::Batch) -> Option<&mut Vec<f64>> {
+    (batch as &mut dyn Any).downcast_mut()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{Certificate, Draws, FixedSample, Guarantee, Igw, Normalizer, NotANum
 ///
 /// Bets are online Newton steps on the log wealth at the current bound, from 0 up to half of what
 /// could ever be lost: ν ≤ 1/(2(τ − 1)), v ≤ κ∞/2. The paper does not print where the second-order
-/// term starts; 14 repeats its Table 1.
+/// term starts; 13 repeats its Table 1.
 ///
 /// After twice the draws of [`FixedSample`], its order statistic over the same draws ends the search:
 /// the two chances of failure are added, so that no fresh draws are needed.
@@ -26,7 +26,7 @@ pub struct BettingMartingale {
 }
 
 /// Where the sum of squared gradients starts.
-const NEWTON_START: f64 = 14.0;
+const NEWTON_START: f64 = 13.0;
 
 /// 2/(2 − ln 3): the step that keeps the regret of the bets logarithmic (Cutkosky and Orabona 2018).
 const NEWTON_STEP: f64 = 2.218_801_049_600_289;

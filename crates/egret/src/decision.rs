@@ -89,7 +89,7 @@ impl<A> Decision<A> {
 }
 
 /// A decision with its loss: what the learner learns from.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Event<'a, X: ?Sized, A> {
     /// The context.
     pub x: &'a X,
@@ -104,6 +104,15 @@ pub struct Event<'a, X: ?Sized, A> {
     /// The density the action had.
     pub propensity: Propensity,
 }
+
+// By hand, since a derive would ask that contexts and actions can be copied, where references do.
+impl<X: ?Sized, A> Clone for Event<'_, X, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<X: ?Sized, A> Copy for Event<'_, X, A> {}
 
 /// Why there is no decision.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

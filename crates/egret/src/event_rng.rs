@@ -3,6 +3,8 @@ use std::convert::Infallible;
 use rand::TryRng;
 use rand_philox::{Philox, splitmix64};
 
+use crate::philox::{self, GROUP};
+
 /// What a generator is for. Each use of randomness in a decision has a stream of its own, so
 /// that reading more of one moves none of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,62 +34,101 @@ pub enum Stream {
 /// assert_eq!(a.unit(), b.unit());
 /// ```
 #[derive(Debug, Clone)]
-pub struct EventRng(Philox);
+pub struct EventRng {
+    words: Philox,
+    /// The first block.
+    start: u128,
+    /// How many words of 32 bits were taken; a block has four.
+    taken: u64,
+}
 
 impl EventRng {
     /// Opens a stream.
     pub fn new(seed: u64, event: u64, stream: Stream) -> Self {
         // The golden-ratio increment keeps seed 0 away from splitmix's fixed point.
         let key = splitmix64(seed.wrapping_add(0x9e37_79b9_7f4a_7c15));
-        let counter = (u128::from(event) << 64) | ((stream as u128) << 56);
-        Self(Philox::new([key as u32, (key >> 32) as u32], counter))
+        let start = (u128::from(event) << 64) | ((stream as u128) << 56);
+        Self::at([key as u32, (key >> 32) as u32], start)
+    }
+
+    fn at(key: [u32; 2], start: u128) -> Self {
+        Self {
+            words: Philox::new(key, start),
+            start,
+            taken: 0,
+        }
     }
 
     /// Uniform on (0, 1): never 0, never 1.
+    #[inline]
     pub fn unit(&mut self) -> f64 {
-        let low = self.0.next_u32();
-        unit(low, self.0.next_u32())
+        self.taken += 2;
+        philox::unit(self.words.next_u64())
     }
 
     /// Fills with what as many calls of [`unit`](Self::unit) would give.
     pub fn fill_unit(&mut self, out: &mut [f64]) {
-        let mut words = [0_u32; 512];
-        for chunk in out.chunks_mut(words.len() / 2) {
-            let words = &mut words[..2 * chunk.len()];
-            self.0.fill_u32(words);
-            for (value, pair) in chunk.iter_mut().zip(words.as_chunks::<2>().0) {
-                *value = unit(pair[0], pair[1]);
+        let mut out = out.iter_mut();
+        // Blocks are worked out many at a time, from the next whole one on; after an odd number of words, where
+        // each number lies in two blocks, there is none.
+        while self.taken % 4 != 0 {
+            match out.next() {
+                Some(value) => *value = self.unit(),
+                None => return,
             }
         }
+        let (groups, rest) = out.into_slice().as_chunks_mut::<GROUP>();
+        if !groups.is_empty() {
+            self.fill_groups(groups, GROUP * groups.len());
+        }
+        let whole = rest.len() / 2 * 2;
+        if FEW < whole {
+            let mut group = [[0.0; GROUP]];
+            self.fill_groups(&mut group, whole);
+            rest[..whole].copy_from_slice(&group[0][..whole]);
+            rest[whole..].fill_with(|| self.unit());
+        } else {
+            rest.fill_with(|| self.unit());
+        }
+    }
+
+    /// Fills from the next block on, which nothing of was taken, and takes the first `taken` numbers.
+    fn fill_groups(&mut self, groups: &mut [[f64; GROUP]], taken: usize) {
+        let block = self.start.wrapping_add(u128::from(self.taken / 4));
+        philox::fill_units(self.words.key(), block, groups);
+        self.taken += 2 * taken as u64;
+        self.words.seek(block.wrapping_add(taken as u128 / 2));
     }
 }
 
-/// (k + ½) / 2⁵², for 52 of the 64 bits: each step is exact, and the result is inside (0, 1).
-fn unit(low: u32, high: u32) -> f64 {
-    let word = (u64::from(high) << 32) | u64::from(low);
-    // 1.m − 1 is exact, in steps of 2⁻⁵².
-    let one_to_two = f64::from_bits((word >> 12) | 0x3ff0_0000_0000_0000);
-    (one_to_two - 1.0) + f64::EPSILON / 2.0
-}
+/// So many numbers are sooner made one by one.
+const FEW: usize = 6;
 
 impl TryRng for EventRng {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(self.0.next_u32())
+        self.taken += 1;
+        Ok(self.words.next_u32())
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.0.next_u64())
+        self.taken += 2;
+        Ok(self.words.next_u64())
     }
 
     fn try_fill_bytes(&mut self, dest: &mut [u8]) -> Result<(), Infallible> {
-        self.0.try_fill_bytes(dest)
+        // The last word counts even if not all of it is used.
+        self.taken += dest.len().div_ceil(4) as u64;
+        self.words.try_fill_bytes(dest)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use rand::Rng;
+
     use super::*;
 
     #[test]
@@ -98,10 +139,64 @@ mod tests {
         assert!(bulk.iter().all(|&value| value == one.unit()));
     }
 
-    #[test]
-    fn ends_are_never_reached() {
-        assert_eq!(unit(0, 0), f64::EPSILON / 2.0);
-        assert!(unit(u32::MAX, u32::MAX) < 1.0);
+    /// One reading of a generator.
+    #[derive(Debug, Clone, Copy)]
+    enum Reading {
+        Unit,
+        U32,
+        U64,
+        Bytes(usize),
+        Units(usize),
+    }
+
+    fn readings() -> impl Strategy<Value = Vec<Reading>> {
+        let reading = prop_oneof![
+            Just(Reading::Unit),
+            Just(Reading::U32),
+            Just(Reading::U64),
+            (0_usize..300).prop_map(Reading::Bytes),
+            (0_usize..200).prop_map(Reading::Units),
+            // Even numbers leave whole blocks now and then.
+            (0_usize..40).prop_map(|n| Reading::Units(2 * n)),
+        ];
+        proptest::collection::vec(reading, 1..20)
+    }
+
+    proptest! {
+        #[test]
+        fn any_mixture_of_readings_is_that_of_the_plain_generator(
+            key in any::<[u32; 2]>(),
+            readings in readings(),
+            start in prop_oneof![
+                any::<u128>(),
+                Just(u128::from(u32::MAX - 20)),
+                Just(u128::from(u64::MAX - 20)),
+                Just(u128::MAX - 20),
+            ],
+        ) {
+            let mut rng = EventRng::at(key, start);
+            let mut plain = Philox::new(key, start);
+            for reading in readings {
+                match reading {
+                    Reading::Unit => prop_assert_eq!(rng.unit(), philox::unit(plain.next_u64())),
+                    Reading::U32 => prop_assert_eq!(rng.next_u32(), plain.next_u32()),
+                    Reading::U64 => prop_assert_eq!(rng.next_u64(), plain.next_u64()),
+                    Reading::Bytes(n) => {
+                        let (mut found, mut expected) = (vec![0; n], vec![0; n]);
+                        rng.fill_bytes(&mut found);
+                        plain.fill_bytes(&mut expected);
+                        prop_assert_eq!(found, expected);
+                    }
+                    Reading::Units(n) => {
+                        let mut found = vec![0.0; n];
+                        rng.fill_unit(&mut found);
+                        for found in found {
+                            prop_assert_eq!(found, philox::unit(plain.next_u64()));
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use crate::action::as_action;
-use crate::exact::{self, solve};
+use crate::exact::{self, TOLERANCE, solve};
 use crate::rejection_sampler::{Accepted, Proposals};
 use crate::{Action, Batch, Catalogue, EventRng, Igw, LossCurve, NotANumber};
 
@@ -39,7 +39,7 @@ impl<X: ?Sized, A: Action> ExactCatalogue<'_, X, A> {
         fhats: &[f64],
     ) -> Result<(f64, f64), NotANumber> {
         let least = fhats.iter().copied().fold(1.0, f64::min);
-        solve(igw, least, |beta| {
+        solve(igw, least, TOLERANCE, |beta| {
             Ok(exact::weighted(igw.tau(), igw.gamma(), beta, masses, fhats))
         })
     }

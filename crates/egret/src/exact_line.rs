@@ -1,5 +1,5 @@
-use crate::action::as_action;
-use crate::exact::{self, Slope, solve};
+use crate::action::as_points;
+use crate::exact::{self, Slope, TOLERANCE, solve};
 use crate::rejection_sampler::{Accepted, Proposals};
 use crate::{
     Action, Batch, EventRng, Igw, LossCurve, MonotonePieces, NotANumber, OnTheLine, SampleError,
@@ -8,9 +8,9 @@ use crate::{
 /// z(β) = 1 and a sampler, exactly, on an interval whose monotone pieces the oracle tells.
 ///
 /// In the quantile u of μ every measure on the line is uniform on [0, 1]. On a monotone piece g is τ up to the
-/// point where f̂ = β and falls from there on, over distances from 1/γ to 1. Cells that grow by a factor 3 with
-/// the distance from that point follow it: an eight-point Gauss rule on each gives z to about 1e-9, and g at the
-/// inner end of each is an envelope of which at least half is accepted. Cells number ln γ, whatever τ is.
+/// point where f̂ = β and falls from there on, over distances from 1/γ to 1. Cells that grow by a factor 4 with
+/// the distance from that point follow it: an eight-point Gauss rule on each gives z to about 1e-8, and g at the
+/// inner end of each is an envelope of which close to half is accepted, or more. Cells number ln γ, whatever τ is.
 pub(crate) struct ExactLine<'a, X: ?Sized, A: Action> {
     pub line: &'a dyn OnTheLine,
     pub pieces: &'a dyn MonotonePieces,
@@ -76,13 +76,13 @@ const WEIGHTS: [f64; 9] = [
 ];
 
 /// By how much cells grow.
-const RATIO: f64 = 3.0;
+const RATIO: f64 = 4.0;
 
-/// Across the innermost cell g may change by this part.
-const INNERMOST: f64 = 1.0 / 64.0;
+/// Across the innermost cell 1/g may grow by this part.
+const INNERMOST: f64 = 1.0 / 16.0;
 
-/// 3⁻²⁷ is the smallest distance that a quantile near ½ can tell from none.
-const MOST_CELLS: i32 = 27;
+/// A smaller part of a piece than this is none: quantiles could not tell its ends apart.
+const MIN_DISTANCE: f64 = 1e-12;
 
 impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
     /// β with z(β) = 1, and z. The buffers are left as [`sample`](Self::sample) wants them.
@@ -93,7 +93,9 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
         work: &mut Proposals<A>,
     ) -> Result<(f64, f64), NotANumber> {
         let guess = self.first_guess(igw, buffers, work)?;
-        solve(igw, guess, |beta| self.integrate(igw, beta, buffers, work))
+        solve(igw, guess, TOLERANCE, |beta| {
+            self.integrate(igw, beta, buffers, work)
+        })
     }
 
     /// Finds the pieces; no more than once for each context.
@@ -186,7 +188,7 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
         for piece in pieces.iter() {
             let span = piece.outer - piece.inner;
             let mut outer = 1.0;
-            while 0.1 / igw.gamma() < outer && MOST_CELLS as usize * pieces.len() > nodes.len() {
+            while 0.3 < igw.gamma() * outer && MIN_DISTANCE < outer {
                 nodes.push(piece.inner + 0.7 * outer * span);
                 masses.push(0.5 * outer * span.abs());
                 outer *= 0.5;
@@ -195,7 +197,8 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
             masses.push(outer * span.abs());
         }
         self.predict(nodes, fhats, work)?;
-        let (beta, _) = solve(igw, 0.5, |beta| {
+        let least = fhats.iter().copied().fold(1.0, f64::min);
+        let (beta, _) = solve(igw, least, 0.01, |beta| {
             Ok(exact::weighted(igw.tau(), igw.gamma(), beta, masses, fhats))
         })?;
         Ok(beta)
@@ -340,14 +343,10 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
         fhats: &mut Vec<f64>,
         work: &mut Proposals<A>,
     ) -> Result<(), NotANumber> {
-        work.units.clear();
-        work.units.extend_from_slice(quantiles);
-        self.line.quantiles(&mut work.units);
-        work.actions.clear();
-        for point in &work.units {
-            let action = as_action(*point).expect("actions on the line are numbers");
-            work.actions.push(&action);
-        }
+        let points = as_points::<A>(&mut work.actions).expect("actions on the line are numbers");
+        points.clear();
+        points.extend_from_slice(quantiles);
+        self.line.quantiles(points);
         self.curve.predict(&work.actions, fhats)
     }
 }
@@ -364,18 +363,16 @@ impl LineBuffers {
             .extend(WEIGHTS.map(|weight| width.abs() * weight));
     }
 
-    /// Cells from `start` on, each three times as far as the one before, the first so small that g changes
+    /// Cells from `start` on, each four times as far as the one before, the first so small that g changes
     /// little across it if 1/g grows by the part `change` over all of `width`.
     fn push_growing(&mut self, start: f64, width: f64, change: f64) {
-        let levels = (libm::log(change / INNERMOST) / libm::log(RATIO)).ceil();
-        let levels = (levels as i32).clamp(0, MOST_CELLS);
-        let mut far = width;
-        for _ in 0..levels {
-            let near = far / RATIO;
-            self.push(start + near, far - near);
-            far = near;
+        let mut outer = 1.0;
+        while INNERMOST < change * outer && MIN_DISTANCE < outer {
+            let inner = outer / RATIO;
+            self.push(start + inner * width, (outer - inner) * width);
+            outer = inner;
         }
-        self.push(start, far);
+        self.push(start, outer * width);
     }
 }
 
@@ -460,7 +457,7 @@ mod tests {
                         let mut work = Proposals::default();
                         exact.find_pieces(&mut buffers, &mut work).expect("no NaN");
                         let (beta, z) = exact.beta(&igw, &mut buffers, &mut work).expect("no NaN");
-                        assert!((z - 1.0).abs() < 1e-8, "{z} at {x} {tau} {gamma}");
+                        assert!((z - 1.0).abs() <= TOLERANCE, "{z} at {x} {tau} {gamma}");
                         // Midpoints of width h = 1e-6 miss by about (γh)² at the kinks.
                         let brute = brute_force(&exact, &igw, beta);
                         assert!(

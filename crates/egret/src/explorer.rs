@@ -69,8 +69,6 @@ impl Explorer {
         };
         Ok(match *self {
             Self::CappedIgw(capped) => {
-                let error = capped.z_error.get();
-                OutOfRange::unless(0.0 < error && error <= 1.0, "z_error", error, "(0, 1]")?;
                 let budget = capped.budget as f64;
                 OutOfRange::unless(1.0 <= budget, "budget", budget, "[1, inf)")?;
                 if capped.normalization == Normalization::Exact

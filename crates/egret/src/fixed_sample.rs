@@ -174,26 +174,56 @@ fn poisson_below(k: usize, mean: f64) -> f64 {
 
 /// The k-th smallest βᵢ.
 ///
-/// Keeps the k smallest so far in order, the largest of them last; few draws are among them.
+/// Keeps the k smallest so far in order, the largest of them last; few draws are among them, and most blocks have none.
 fn kth_threshold(igw: &Igw, fhats: &[f64], k: usize, rng: &mut EventRng) -> f64 {
-    const CHUNK: usize = 256;
     let mut smallest = smallvec::SmallVec::<[f64; 32]>::from_elem(f64::INFINITY, k);
+    let smallest = smallest.as_mut_slice();
     let mut units = [0.0; CHUNK];
+    let mut least = [0.0; CHUNK / BLOCK];
+    let mut bar = f64::INFINITY;
     for fhats in fhats.chunks(CHUNK) {
         let thresholds = &mut units[..fhats.len()];
         rng.fill_unit(thresholds);
-        for (unit, fhat) in thresholds.iter_mut().zip(fhats) {
-            *unit = fhat - (1.0 / *unit - 1.0) / igw.gamma();
-        }
-        for &threshold in thresholds.iter() {
-            if threshold < smallest[k - 1] {
-                let place = smallest.partition_point(|&kept| kept <= threshold);
-                smallest[place..].rotate_right(1);
-                smallest[place] = threshold;
+        to_thresholds(igw.gamma(), fhats, thresholds, &mut least);
+        for (block, &least) in thresholds.chunks(BLOCK).zip(&least) {
+            if bar <= least {
+                continue;
+            }
+            for &threshold in block {
+                if threshold < bar {
+                    insert(smallest, threshold);
+                    bar = smallest[k - 1];
+                }
             }
         }
     }
-    smallest[k - 1]
+    bar
+}
+
+/// Puts a number in its place in an increasing list, whose last one goes.
+fn insert(list: &mut [f64], number: f64) {
+    let mut place = list.len() - 1;
+    while 0 < place && number < list[place - 1] {
+        list[place] = list[place - 1];
+        place -= 1;
+    }
+    list[place] = number;
+}
+
+const CHUNK: usize = 256;
+const BLOCK: usize = 16;
+
+/// Replaces each Uᵢ by βᵢ, and tells the least of each block.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn to_thresholds(gamma: f64, fhats: &[f64], units: &mut [f64], least: &mut [f64; CHUNK / BLOCK]) {
+    for (unit, fhat) in units.iter_mut().zip(fhats) {
+        *unit = fhat - (1.0 / *unit - 1.0) / gamma;
+    }
+    for (least, block) in least.iter_mut().zip(units.chunks(BLOCK)) {
+        *least = block
+            .iter()
+            .fold(f64::INFINITY, |a, &b| if b < a { b } else { a });
+    }
 }
 
 #[cfg(test)]

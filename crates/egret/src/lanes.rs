@@ -4,12 +4,14 @@
 pub(crate) const LANES: usize = 8;
 
 /// Adds the lanes in one order.
+#[inline]
 pub(crate) fn tree(lanes: [f64; LANES]) -> f64 {
     let [a, b, c, d, e, f, g, h] = lanes;
     ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
 /// Σ aᵢ bᵢ; both slices have the same length.
+#[inline]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len(), "a dot product pairs its factors");
     let mut lanes = [0.0; LANES];
@@ -27,6 +29,7 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Σ aᵢ.
+#[inline]
 pub(crate) fn sum(a: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
     let (chunks, rest) = a.as_chunks::<LANES>();

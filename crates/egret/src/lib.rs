@@ -47,6 +47,7 @@ mod network_argmin;
 mod normalizer;
 mod normalizing_constant;
 mod normals;
+mod philox;
 mod product;
 mod reference_measure;
 mod regression_oracle;

@@ -54,26 +54,29 @@ impl Normalizer for MixtureMartingale {
         let bets = Bets::new(igw, self.promise.kappa_inf());
         let most = self.backstop.draws(igw);
         // Before this many draws even g = 0 throughout would not let β rise above (1 − τ)/γ.
-        let least = 1.15 * self.log_threshold / libm::log1p(bets.lower[0].0);
+        let least = 1.15 * self.log_threshold / libm::log1p(-bets.bets[0]);
         let mut n = (igw.tau() / 4.0).max(16.0).min(least) as usize;
-        let mut start = None;
+        let mut stakes = Stakes::at(igw.beta_min());
+        let mut searching = false;
         while n < most {
             draws.extend_to(n)?;
             let fhats = draws.seen();
             let search = if (n as f64) < least {
-                bets.at_beta_min(igw, fhats, self.log_threshold)
+                bets.at_beta_min(igw, fhats, &mut stakes, self.log_threshold)
             } else {
-                let start = start.unwrap_or_else(|| typical_beta(igw, fhats));
-                bets.search(igw, fhats, start, self.log_threshold)
+                if !searching {
+                    stakes = Stakes::at(typical_beta(igw, fhats));
+                    searching = true;
+                }
+                bets.search(igw, fhats, &mut stakes, self.log_threshold)
             };
             match search {
                 Search::Found(beta) => return Ok(certified(beta, n)),
-                Search::NeedsMore { at, log_wealth } => {
+                Search::NeedsMore { log_wealth } => {
                     // The wealth grows by a factor a draw: how many draws the poorer side wants.
                     let now = n as f64;
                     let wanted = now * self.log_threshold / log_wealth.max(1e-3);
                     n = if least <= now {
-                        start = Some(at);
                         wanted.clamp(1.06 * now, 1.3 * now)
                     } else if wanted < least {
                         wanted.clamp(1.1 * now, 2.0 * now)
@@ -103,8 +106,10 @@ fn looks_like_a_step(igw: &Igw, kappa_inf: f64) -> bool {
 fn typical_beta(igw: &Igw, fhats: &[f64]) -> f64 {
     let few = &fhats[..fhats.len().min(256)];
     let least = few.iter().copied().fold(1.0, f64::min);
-    let (mut low, mut high) = (least - igw.tau() / igw.gamma(), 1.0);
-    for _ in 0..14 {
+    // f̂ that is not a step has it within τ/γ of the least; anything else is for the search to find.
+    let reach = igw.tau() / igw.gamma();
+    let (mut low, mut high) = (least - reach, (least + reach).min(1.0));
+    for _ in 0..7 {
         let middle = 0.5 * (low + high);
         if mean_weight(igw, middle, few) < 0.5 {
             low = middle;
@@ -116,51 +121,77 @@ fn typical_beta(igw: &Igw, fhats: &[f64]) -> f64 {
 }
 
 struct Bets {
-    lower: [(f64, f64); LOWER_BETS.len()],
-    upper: [(f64, f64); UPPER_BETS.len()],
-    target: f64,
+    /// Bets on g itself: those of the lower side are negative.
+    bets: [f64; BETS],
+    /// What a factor is where g = 0.
+    offsets: [f64; BETS],
+}
+
+/// The products of all bets at one β over the first draws: more draws are multiplied in.
+struct Stakes {
+    beta: f64,
+    draws: usize,
+    products: [LogProduct; BETS],
+}
+
+impl Stakes {
+    fn at(beta: f64) -> Self {
+        Self {
+            beta,
+            draws: 0,
+            products: [LogProduct::ONE; BETS],
+        }
+    }
 }
 
 enum Search {
     Found(f64),
-    /// No β will do yet; near `at` both sides are about as rich, the poorer with `log_wealth`.
+    /// No β will do yet; where the search ended both sides are about as rich, the poorer with `log_wealth`.
     NeedsMore {
-        at: f64,
         log_wealth: f64,
     },
 }
 
 impl Bets {
     fn new(igw: &Igw, kappa_inf: f64) -> Self {
+        let lower = LOWER_BETS.map(|(bet, _)| bet / (igw.tau() - 1.0));
+        let upper = UPPER_BETS.map(|(bet, _)| (bet / igw.tau()).min(0.95 * kappa_inf));
+        let side = |j: usize| j.checked_sub(LOWER_BETS.len());
         Self {
-            lower: LOWER_BETS.map(|(bet, share)| (bet / (igw.tau() - 1.0), share)),
-            upper: UPPER_BETS.map(|(bet, share)| ((bet / igw.tau()).min(0.95 * kappa_inf), share)),
-            target: 1.0 / kappa_inf,
+            bets: std::array::from_fn(|j| side(j).map_or_else(|| -lower[j], |j| upper[j])),
+            offsets: std::array::from_fn(|j| {
+                side(j).map_or_else(|| 1.0 + lower[j], |j| 1.0 - upper[j] / kappa_inf)
+            }),
         }
     }
 
     /// At (1 − τ)/γ it is certain that z ≤ 1, and one side is enough.
-    fn at_beta_min(&self, igw: &Igw, fhats: &[f64], log_threshold: f64) -> Search {
-        let at = igw.beta_min();
-        let (_, log_wealth) = self.log_wealths(igw, at, fhats);
+    fn at_beta_min(
+        &self,
+        igw: &Igw,
+        fhats: &[f64],
+        stakes: &mut Stakes,
+        log_threshold: f64,
+    ) -> Search {
+        let (_, log_wealth) = self.log_wealths(igw, fhats, stakes);
         if log_threshold <= log_wealth {
-            Search::Found(at)
+            Search::Found(stakes.beta)
         } else {
-            Search::NeedsMore { at, log_wealth }
+            Search::NeedsMore { log_wealth }
         }
     }
 
-    /// Looks for a β at which both wealths reach the threshold.
+    /// Looks for a β at which both wealths reach the threshold, from where `stakes` are.
     ///
     /// ln W⁻ falls in β and ln W⁺ rises: a β that fails on one side says where to go on, one that
-    /// fails on both that there is none.
-    fn search(&self, igw: &Igw, fhats: &[f64], start: f64, log_threshold: f64) -> Search {
+    /// fails on both that there is none. The search goes on there when there are more draws.
+    fn search(&self, igw: &Igw, fhats: &[f64], stakes: &mut Stakes, log_threshold: f64) -> Search {
         let mut low = None;
         let mut high = None;
-        let mut beta = start;
-        let mut step = 4.0 / igw.gamma();
+        let mut step = (4.0 + igw.tau() / 16.0) / igw.gamma();
         loop {
-            let (lower, upper) = self.log_wealths(igw, beta, fhats);
+            let beta = stakes.beta;
+            let (lower, upper) = self.log_wealths(igw, fhats, stakes);
             let log_wealth = lower.min(upper);
             if log_threshold <= log_wealth {
                 return Search::Found(beta);
@@ -170,39 +201,32 @@ impl Bets {
                 _ => f64::INFINITY,
             };
             if lower.max(upper) < log_threshold || apart < 1e-3 / igw.gamma() {
-                return Search::NeedsMore {
-                    at: beta,
-                    log_wealth,
-                };
+                return Search::NeedsMore { log_wealth };
             }
             if upper < lower {
                 low = Some((beta, lower - upper));
             } else {
                 high = Some((beta, upper - lower));
             }
-            beta = match (low, high) {
+            *stakes = Stakes::at(match (low, high) {
                 (Some((low, below)), Some((high, above))) => {
                     low + (high - low) * (below / (below + above)).clamp(0.1, 0.9)
                 }
                 (Some((low, _)), None) => low + step,
                 (None, Some((high, _))) => high - step,
                 (None, None) => unreachable!("one side is always the poorer"),
-            };
+            });
             step *= 2.0;
         }
     }
 
-    /// (ln W⁻, ln W⁺) at β.
-    fn log_wealths(&self, igw: &Igw, beta: f64, fhats: &[f64]) -> (f64, f64) {
-        let bets: [f64; BETS] = std::array::from_fn(|j| match j.checked_sub(LOWER_BETS.len()) {
-            None => -self.lower[j].0,
-            Some(j) => self.upper[j].0,
-        });
-        let offsets: [f64; BETS] = std::array::from_fn(|j| match j.checked_sub(LOWER_BETS.len()) {
-            None => 1.0 + self.lower[j].0,
-            Some(j) => 1.0 - self.upper[j].0 * self.target,
-        });
-        let logs = log_products(igw.tau(), igw.gamma(), beta, fhats, &offsets, &bets);
+    /// (ln W⁻, ln W⁺) at the β of the stakes, after all the draws.
+    fn log_wealths(&self, igw: &Igw, fhats: &[f64], stakes: &mut Stakes) -> (f64, f64) {
+        let new = &fhats[stakes.draws..];
+        stakes.draws = fhats.len();
+        let (beta, products) = (stakes.beta, &mut stakes.products);
+        multiply(igw.tau(), igw.gamma(), beta, new, self, products);
+        let logs = products.map(LogProduct::ln);
         let (lower, upper) = logs.split_at(LOWER_BETS.len());
         (
             log_mixture(lower, &LOWER_BETS),
@@ -224,40 +248,36 @@ fn log_mixture(logs: &[f64], bets: &[(f64, f64)]) -> f64 {
     most + libm::log(sum)
 }
 
-/// For each bet, Σ ln(offset + bet · g).
+/// Multiplies in, for each bet, offset + bet · g of each draw.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
-fn log_products(
+fn multiply(
     tau: f64,
     gamma: f64,
     beta: f64,
     fhats: &[f64],
-    offsets: &[f64; BETS],
-    bets: &[f64; BETS],
-) -> [f64; BETS] {
-    let mut products = [LogProduct::ONE; BETS];
-    let (rows, rest) = fhats.as_chunks::<LANES>();
+    bets: &Bets,
+    products: &mut [LogProduct; BETS],
+) {
     // A factor is between 0.05 and 65, or κ∞τ where τ is small: 32 of them stay far from both ends of a double.
-    for rows in rows.chunks(32) {
-        for fhats in rows {
-            let mut g = [0.0; LANES];
-            for (g, fhat) in g.iter_mut().zip(fhats) {
-                *g = tau / (1.0 + gamma * (fhat - beta).max(0.0));
-            }
-            for ((product, offset), bet) in products.iter_mut().zip(offsets).zip(bets) {
+    const ROWS: usize = 32;
+    let mut g = [[0.0; LANES]; ROWS];
+    for fhats in fhats.chunks(ROWS * LANES) {
+        for (g, fhat) in g.as_flattened_mut().iter_mut().zip(fhats) {
+            *g = tau / (1.0 + gamma * (fhat - beta).max(0.0));
+        }
+        let (rows, rest) = g.as_flattened()[..fhats.len()].as_chunks::<LANES>();
+        for ((product, offset), bet) in products.iter_mut().zip(&bets.offsets).zip(&bets.bets) {
+            for g in rows {
                 product.multiply(&g.map(|g| offset + bet * g));
             }
+            let mut last = [1.0; LANES];
+            for (last, g) in last.iter_mut().zip(rest) {
+                *last = offset + bet * g;
+            }
+            product.multiply(&last);
+            product.normalize();
         }
-        products.iter_mut().for_each(LogProduct::normalize);
     }
-    for ((product, offset), bet) in products.iter_mut().zip(offsets).zip(bets) {
-        let mut last = [1.0; LANES];
-        for (last, fhat) in last.iter_mut().zip(rest) {
-            let g = tau / (1.0 + gamma * (fhat - beta).max(0.0));
-            *last = offset + bet * g;
-        }
-        product.multiply(&last);
-    }
-    products.map(LogProduct::ln)
 }
 
 #[cfg(test)]
@@ -276,9 +296,10 @@ mod tests {
         let igw = Igw::new(20.0, 304.0).expect("in range");
         let bets = Bets::new(&igw, 24.0);
         let fhats: Vec<f64> = (0..333).map(|i| f64::from(i % 13) / 13.0).collect();
-        let plain = |sign: f64, target: f64, bets: &[(f64, f64)]| {
+        let plain = |fhats: &[f64], sign: f64, target: f64, unit: f64, bets: &[(f64, f64)]| {
             bets.iter()
                 .map(|(bet, share)| {
+                    let bet = bet * unit;
                     share
                         * fhats
                             .iter()
@@ -288,8 +309,15 @@ mod tests {
                 .sum::<f64>()
                 .ln()
         };
-        let (lower, upper) = bets.log_wealths(&igw, 0.01, &fhats);
-        assert!((lower - plain(1.0, 1.0, &bets.lower)).abs() < 1e-9);
-        assert!((upper - plain(-1.0, 1.0 / 24.0, &bets.upper)).abs() < 1e-9);
+        // Whatever steps the draws come in.
+        let mut stakes = Stakes::at(0.01);
+        for n in [1, 40, 40, 41, 300, 333] {
+            let fhats = &fhats[..n];
+            let (lower, upper) = bets.log_wealths(&igw, fhats, &mut stakes);
+            let lower_plain = plain(fhats, 1.0, 1.0, 1.0 / 19.0, &LOWER_BETS);
+            let upper_plain = plain(fhats, -1.0, 1.0 / 24.0, 1.0 / 20.0, &UPPER_BETS);
+            assert!((lower - lower_plain).abs() < 1e-9, "{lower} {lower_plain}");
+            assert!((upper - upper_plain).abs() < 1e-9, "{upper} {upper_plain}");
+        }
     }
 }

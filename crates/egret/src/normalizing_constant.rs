@@ -28,6 +28,7 @@ impl NormalizingConstant {
 /// error below ε; stratified draws stay below it by far. The error multiplies a weight that is
 /// unbiased already, and raises its second moment by the factor 1 + ε² at most.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
 pub struct RelativeError(f64);
 
 impl Default for RelativeError {
@@ -38,9 +39,14 @@ impl Default for RelativeError {
 }
 
 impl RelativeError {
-    /// ε in (0, 1].
+    /// ε in [0.001, 1]: a million times κτ draws at the most.
     pub fn new(value: f64) -> Result<Self, OutOfRange> {
-        OutOfRange::unless(0.0 < value && value <= 1.0, "z_error", value, "(0, 1]")?;
+        OutOfRange::unless(
+            (0.001..=1.0).contains(&value),
+            "z_error",
+            value,
+            "[0.001, 1]",
+        )?;
         Ok(Self(value))
     }
 
@@ -49,9 +55,23 @@ impl RelativeError {
         self.0
     }
 
-    /// M for a κτ, at least one.
+    /// M for a κτ; at least 128, which cost little and are worth it where τ is small.
     pub fn draws(self, kappa_tau: f64) -> usize {
-        ((kappa_tau - 1.0) / (self.0 * self.0)).ceil().max(1.0) as usize
+        ((kappa_tau - 1.0) / (self.0 * self.0)).ceil().max(128.0) as usize
+    }
+}
+
+impl TryFrom<f64> for RelativeError {
+    type Error = OutOfRange;
+
+    fn try_from(value: f64) -> Result<Self, OutOfRange> {
+        Self::new(value)
+    }
+}
+
+impl From<RelativeError> for f64 {
+    fn from(error: RelativeError) -> f64 {
+        error.0
     }
 }
 
@@ -116,7 +136,7 @@ mod tests {
     fn fewer_draws_for_a_larger_error() {
         let error = RelativeError::new(0.1).expect("in range");
         assert_eq!(error.draws(401.0), 40_000);
-        assert_eq!(RelativeError::default().draws(1.0), 1);
+        assert_eq!(RelativeError::default().draws(1.0), 128);
         for bad in [0.0, -1.0, 1.5, f64::NAN] {
             assert!(RelativeError::new(bad).is_err());
         }

@@ -10,8 +10,8 @@ pub trait ReferenceMeasure<X: ?Sized, A: Action>: Send + Sync {
 
     /// Appends `n` draws that together are spread more evenly than chance would have it.
     ///
-    /// Each draw alone has the distribution μ, so that a mean over them is unbiased for every
-    /// integrand, and for most it varies less. They are not independent.
+    /// A draw picked among them at random has the distribution μ, so that a mean over them is
+    /// unbiased for every integrand, and for most it varies less. They are not independent.
     fn sample_stratified(&self, x: &X, n: usize, rng: &mut EventRng, out: &mut A::Batch) {
         self.sample(x, n, rng, out);
     }

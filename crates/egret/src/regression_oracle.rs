@@ -48,7 +48,7 @@ pub trait MonotonePieces {
 }
 
 /// What an oracle learns from: a context, what was played, what it cost.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Example<'a, X: ?Sized, A> {
     /// The context.
     pub x: &'a X,
@@ -59,6 +59,15 @@ pub struct Example<'a, X: ?Sized, A> {
     /// How much the example counts.
     pub weight: Weight,
 }
+
+// By hand, since a derive would ask that contexts and actions can be copied, where references do.
+impl<X: ?Sized, A> Clone for Example<'_, X, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<X: ?Sized, A> Copy for Example<'_, X, A> {}
 
 /// f̂(x, ·) for one context, clamped to [0, 1].
 pub struct LossCurve<'a, X: ?Sized, A: Action> {
@@ -98,12 +107,22 @@ impl<'a, X: ?Sized, A: Action> LossCurve<'a, X, A> {
 
 /// Clamps to [0, 1]; NaN is found even among millions, without a branch for each.
 fn clamp_to_unit(values: &mut [f64]) -> Result<(), NotANumber> {
+    if clamp_numbers(values) {
+        Ok(())
+    } else {
+        Err(NotANumber)
+    }
+}
+
+/// Whether all are numbers.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn clamp_numbers(values: &mut [f64]) -> bool {
     let mut all_numbers = true;
-    for value in values.iter_mut() {
+    for value in values {
         all_numbers &= !value.is_nan();
         *value = value.clamp(0.0, 1.0);
     }
-    if all_numbers { Ok(()) } else { Err(NotANumber) }
+    all_numbers
 }
 
 /// The oracle predicted NaN.

@@ -45,8 +45,11 @@ impl RejectionSampler {
         rng: &mut EventRng,
         work: &mut Proposals<A>,
     ) -> Result<Accepted<A>, SampleError> {
-        // τ proposals accept with probability 1 − 1/e or so; what is left of a batch is lost work.
-        let batch = (0.75 * igw.tau()).ceil().clamp(8.0, 512.0) as usize;
+        // It takes τ proposals or more on average, and what is left of a batch is lost work: a batch is a quarter of
+        // that, rounded up to what the generator makes at once.
+        let batch = ((0.25 * igw.tau()) as usize)
+            .next_multiple_of(32)
+            .clamp(32, 512);
         let mut proposals = 0;
         while proposals < self.budget {
             let n = batch.min(self.budget - proposals);
@@ -55,7 +58,7 @@ impl RejectionSampler {
             curve.predict(&work.actions, &mut work.fhats)?;
             work.units.resize(n, 0.0);
             rng.fill_unit(&mut work.units);
-            if let Some(index) = first_accepted(igw, beta, &work.fhats, &work.units) {
+            if let Some(index) = first_accepted(igw.gamma(), beta, &work.fhats, &work.units) {
                 return Ok(Accepted {
                     action: work.actions.get(index),
                     fhat: work.fhats[index],
@@ -69,15 +72,16 @@ impl RejectionSampler {
 }
 
 /// The first i with uᵢ < 1/(1 + γ(f̂ᵢ − β)₊).
-fn first_accepted(igw: &Igw, beta: f64, fhats: &[f64], units: &[f64]) -> Option<usize> {
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn first_accepted(gamma: f64, beta: f64, fhats: &[f64], units: &[f64]) -> Option<usize> {
     // Multiplied out there is no division, and the test of a block has no branch inside.
-    let accepts = |fhat: f64, unit: f64| unit * (1.0 + igw.gamma() * (fhat - beta).max(0.0)) < 1.0;
+    let accepts = |fhat: f64, unit: f64| unit * (1.0 + gamma * (fhat - beta).max(0.0)) < 1.0;
     const BLOCK: usize = 32;
     for (block, (fhats, units)) in fhats.chunks(BLOCK).zip(units.chunks(BLOCK)).enumerate() {
-        let any = fhats
-            .iter()
-            .zip(units)
-            .fold(false, |any, (&fhat, &unit)| any | accepts(fhat, unit));
+        let mut any = false;
+        for (&fhat, &unit) in fhats.iter().zip(units) {
+            any |= accepts(fhat, unit);
+        }
         if any {
             let inside = fhats
                 .iter()

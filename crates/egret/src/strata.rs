@@ -3,10 +3,22 @@ use crate::EventRng;
 /// Fills with (i + uᵢ)/n: one uniform draw from each of n equal parts of [0, 1), in order.
 pub(crate) fn fill_stratified(rng: &mut EventRng, out: &mut [f64]) {
     rng.fill_unit(out);
-    let part = 1.0 / out.len() as f64;
-    for (i, value) in out.iter_mut().enumerate() {
-        // (n - 1 + u)/n may round to 1, which is in no part.
-        *value = ((i as f64 + *value) * part).min(1.0 - f64::EPSILON / 2.0);
+    place(out, 1.0 / out.len() as f64);
+}
+
+/// Moves the i-th of [0, 1) into the i-th part.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn place(values: &mut [f64], part: f64) {
+    const LANES: usize = 16;
+    let steps: [f64; LANES] = std::array::from_fn(|lane| lane as f64);
+    // The number of the part is counted as it is added: whole numbers below 2⁵³ are exact.
+    let mut first = 0.0;
+    for values in values.chunks_mut(LANES) {
+        for (value, step) in values.iter_mut().zip(&steps) {
+            // (n - 1 + u)/n may round to 1, which is in no part.
+            *value = ((first + step + *value) * part).min(1.0 - f64::EPSILON / 2.0);
+        }
+        first += LANES as f64;
     }
 }
 

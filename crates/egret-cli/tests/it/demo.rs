@@ -1,0 +1,82 @@
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{egret, figures, folder, stdout};
+
+#[test]
+fn json_holds_the_promised_keys() {
+    let text = figures(7, 800, "keys");
+    let json: Value = serde_json::from_str(&text).expect("one object");
+    for name in ["capped_igw", "smooth_igw", "uniform", "best_smooth"] {
+        let loss = json["loss"][name].as_f64().expect("a number");
+        assert!((0.0..=1.0).contains(&loss), "{name} {loss}");
+    }
+    let rows = json["ope"].as_array().expect("a list");
+    assert_eq!(rows.len(), 6);
+    for (place, row) in rows.iter().enumerate() {
+        let number = |key: &str| row[key].as_f64().expect("finite");
+        assert!(row["policy"].is_string());
+        assert_eq!(row["weights"], ["correct", "kappa_hat_1"][place % 2]);
+        assert!((0.0..=1.0).contains(&number("truth")));
+        assert!(number("low") < number("estimate") && number("estimate") < number("high"));
+    }
+    assert_eq!(json["audit"]["replay"]["decisions"], 200);
+    assert_eq!(json["audit"]["replay"]["equal"], 200);
+    assert_eq!(json["audit"]["share_of_atoms"], 0.0);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_does_not() {
+    let first = figures(7, 600, "same");
+    assert_eq!(first, figures(7, 600, "same"));
+    assert_ne!(first, figures(8, 600, "same"));
+}
+
+#[test]
+fn learning_pays() {
+    let json: Value = serde_json::from_str(&figures(7, 4_000, "pays")).expect("one object");
+    let loss = |name: &str| json["loss"][name].as_f64().expect("a number");
+    assert!(loss("best_smooth") < loss("capped_igw"));
+    assert!(loss("capped_igw") < 0.75 * loss("uniform"));
+}
+
+#[test]
+fn pictures_and_page_are_well_formed_and_offline() {
+    let out = folder("pictures");
+    let path = out.to_str().expect("a path in plain letters");
+    let report = stdout(egret(&["demo", "--decisions", "500", "--out", path]));
+    let page = out.join("index.html");
+    assert!(
+        report.contains(page.to_str().expect("plain letters")),
+        "{report}"
+    );
+    assert_eq!(report.matches("cargo ").count(), 3, "three commands to try");
+    let html = fs::read_to_string(page).expect("written");
+    check_tags(&html);
+    for name in ["learning.svg", "policies.svg", "decision.svg"] {
+        let svg = fs::read_to_string(out.join(name)).expect("written");
+        check_tags(&svg);
+        assert!(html.contains(&svg), "{name} is in the page");
+    }
+    for reference in ["src=", "href=", "url(", "@import"] {
+        assert!(!html.contains(reference), "{reference}");
+    }
+}
+
+/// Every tag is closed, in order, and every number is one.
+fn check_tags(text: &str) {
+    let mut open = Vec::new();
+    for piece in text.split('<').skip(1) {
+        let (tag, rest) = piece.split_once('>').expect("a tag ends");
+        assert!(!rest.contains('>'), "{rest}");
+        assert!(!tag.contains("NaN") && !tag.contains("inf"), "{tag}");
+        let name = tag.split_whitespace().next().expect("a tag has a name");
+        if let Some(closed) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(closed));
+        } else if !tag.ends_with('/') && !tag.starts_with(['!', '?']) {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new());
+}
