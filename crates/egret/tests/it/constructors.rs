@@ -24,6 +24,7 @@ fn positive(value: f64) -> bool {
     0.0 < value && value.is_finite()
 }
 
+#[expect(clippy::ptr_arg, reason = "the batch of numbers is a Vec")]
 fn ramp(_: &(), actions: &Vec<f64>, out: &mut [f64]) {
     out.copy_from_slice(actions);
 }
@@ -54,7 +55,7 @@ proptest! {
         prop_assert_eq!(Loss::new(value).is_ok(), (0.0..=1.0).contains(&value));
         prop_assert_eq!(Density::new(value).is_ok(), positive(value));
         prop_assert_eq!(Weight::new(value).is_ok(), 0.0 <= value && value.is_finite());
-        prop_assert_eq!(RelativeError::new(value).is_ok(), 0.0 < value && value <= 1.0);
+        prop_assert_eq!(RelativeError::new(value).is_ok(), (0.001..=1.0).contains(&value));
         prop_assert_eq!(Vector::new(&[0.0, value]).is_ok(), value.is_finite());
         prop_assert_eq!(GammaSchedule::constant(value).is_ok(), positive(value));
     }

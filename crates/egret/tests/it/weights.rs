@@ -6,8 +6,10 @@ use crate::worlds::{Cube, Line, List, SAMPLED, World, settings};
 
 const EVENTS: u64 = 5_000;
 
+type Function<'a, A> = Box<dyn Fn(&A) -> f64 + 'a>;
+
 /// A function of the action, its name and its mean under μ.
-type Moment<'a, A> = (&'static str, Box<dyn Fn(&A) -> f64 + 'a>, f64);
+type Moment<'a, A> = (&'static str, Function<'a, A>, f64);
 
 /// Plain functions, and q·ℓ for policies with density q: E[ℓ q/p] is the value of the policy.
 fn moments<W: World>(world: &W) -> Vec<Moment<'_, W::Action>> {
@@ -19,7 +21,7 @@ fn moments<W: World>(world: &W) -> Vec<Moment<'_, W::Action>> {
         move |a: &W::Action| f64::from(u8::from(world.fhat(a) < 0.25)),
     );
     let (slopes, bests) = (world.mean(&sloped), world.mean(&best));
-    let functions: [(&'static str, Box<dyn Fn(&W::Action) -> f64 + '_>); 8] = [
+    let functions: [(&'static str, Function<'_, W::Action>); 8] = [
         ("1", Box::new(|_| 1.0)),
         ("a", Box::new(unit)),
         ("a²", Box::new(move |a| unit(a) * unit(a))),
