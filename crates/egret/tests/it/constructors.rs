@@ -116,14 +116,15 @@ proptest! {
     }
 
     #[test]
-    fn intervals_and_settings(value in number(), other in number()) {
+    fn settings_of_a_learner(value in number(), other in number()) {
         let base = CappedIgw::default();
         let kappa_inf = capped(CappedIgw { kappa_inf: value, delta: other, ..base });
-        // A κ∞ just above 1.05, or a tiny δ, is allowed and slow to work out.
-        if value < 1.2 && other < 1e-3 {
-            return Ok(());
+        // Small numbers take long to work out: they have a test with a clock.
+        let quick = !(value < 1.2 || 1e6 < value) && !(other < 1e-6);
+        let promise = Promise::new(value, other);
+        if quick || promise.is_err() {
+            prop_assert_eq!(taken(kappa_inf), promise.is_ok());
         }
-        prop_assert_eq!(taken(kappa_inf), Promise::new(value, other).is_ok());
         let cap = Settings {
             example_weight: ExampleWeight::ClippedInverse { cap: value },
             ..Settings::default()

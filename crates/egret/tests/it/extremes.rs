@@ -4,7 +4,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use egret::{CappedIgw, DecideError, Explorer, GammaSchedule, Normalization, Settings};
+use egret::{
+    CappedIgw, DecideError, Explorer, FixedSample, GammaSchedule, Igw, Normalization, Promise,
+    Settings,
+};
 
 use crate::worlds::{Cube, Line, List, World, settings};
 
@@ -82,4 +85,20 @@ fn on_a_list() {
 #[test]
 fn where_the_least_beta_is_infinite() {
     check(|| Line, &[f64::MIN_POSITIVE], &[1_000.0]);
+}
+
+/// A κ∞ near 1 or beyond reason, with a δ of next to nothing: refused, or worked out before long.
+#[test]
+fn promises_are_worked_out_or_refused() {
+    for (kappa_inf, delta) in [(1.05, 1e-6), (1.05, 1e-20), (1e100, 1e-300), (4.0, 1e-300)] {
+        let (done, ended) = mpsc::channel();
+        thread::spawn(move || {
+            let draws = Promise::new(kappa_inf, delta).map(|promise| {
+                FixedSample::new(promise).draws(&Igw::new(2.0, 1.0).expect("in range"))
+            });
+            done.send(draws).expect("somebody waits");
+        });
+        let worked_out = ended.recv_timeout(Duration::from_secs(10));
+        assert!(worked_out.is_ok(), "kappa_inf {kappa_inf}, delta {delta:e}");
+    }
 }
