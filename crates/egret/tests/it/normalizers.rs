@@ -1,33 +1,45 @@
+//! What normalisers promise, on the paper's Table 1 and on random problems.
+
 use egret::{
     BettingMartingale, Certificate, DrawBuffers, Draws, EventRng, FixedSample, Igw,
-    MixtureMartingale, Normalizer, Promise, Stream,
+    MixtureMartingale, Normalizer, NotANumber, Promise, Stream,
 };
+use egret_testkit::{allowed_misses, kolmogorov_smirnov_p_value};
+use statrs::distribution::{Beta, Binomial, ContinuousCDF, DiscreteCDF};
 
-/// The needle of the paper's Table 1: f̂(a) = 1{2aτ > 1} on [0, 1].
-fn needle(igw: &Igw, normalizer: &dyn Normalizer, seed: u64) -> Certificate {
-    let tau = igw.tau();
-    certify(normalizer, igw, seed, |a| {
-        f64::from(u8::from(1.0 < 2.0 * a * tau))
-    })
-}
+use crate::curves::{Curve, FAMILIES, between};
 
-/// z(β) for the needle, for β ≤ 1.
-fn needle_z(igw: &Igw, beta: f64) -> f64 {
-    let (tau, gamma) = (igw.tau(), igw.gamma());
-    (2.0 * tau - 1.0) / (2.0 + 2.0 * gamma * (1.0 - beta))
-        + 1.0 / (2.0 + 2.0 * gamma * (-beta).max(0.0))
+/// Builds a normaliser for a promise.
+type Build = fn(Promise) -> Box<dyn Normalizer>;
+
+/// All that learn z from draws.
+const NORMALIZERS: [(&str, Build); 3] = [
+    ("betting", |promise| {
+        Box::new(BettingMartingale::new(promise))
+    }),
+    ("mixture", |promise| {
+        Box::new(MixtureMartingale::new(promise))
+    }),
+    ("fixed sample", |promise| {
+        Box::new(FixedSample::new(promise))
+    }),
+];
+
+fn promise(kappa_inf: f64, delta: f64) -> Promise {
+    Promise::new(kappa_inf, delta).expect("in range")
 }
 
 fn certify(
     normalizer: &dyn Normalizer,
     igw: &Igw,
+    curve: &Curve,
     seed: u64,
-    fhat: impl Fn(f64) -> f64,
+    event: u64,
 ) -> Certificate {
     let mut buffers = DrawBuffers::default();
-    let mut rng = EventRng::new(seed, 0, Stream::Beta);
+    let mut rng = EventRng::new(seed, event, Stream::Beta);
     let mut more = |n: usize, rng: &mut EventRng, out: &mut Vec<f64>| {
-        out.extend((0..n).map(|_| fhat(rng.unit())));
+        out.extend((0..n).map(|_| curve.at(rng.unit())));
         Ok(())
     };
     normalizer
@@ -35,88 +47,341 @@ fn certify(
         .expect("no NaN")
 }
 
-fn quantile(values: &mut [f64], share: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[((values.len() - 1) as f64 * share).round() as usize]
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
-#[test]
-fn explore() {
-    for (name, normalizer) in [
-        (
-            "betting",
-            Box::new(BettingMartingale::new(
-                Promise::new(24.0, 0.025).expect("ok"),
-            )) as Box<dyn Normalizer>,
-        ),
-        (
-            "mixture",
-            Box::new(MixtureMartingale::new(
-                Promise::new(24.0, 0.025).expect("ok"),
-            )),
-        ),
-        (
-            "fixed",
-            Box::new(FixedSample::new(Promise::new(24.0, 0.025).expect("ok"))),
-        ),
-    ] {
-        for (tau, gamma) in [(2.0, 16.0), (20.0, 304.0), (200.0, 6368.0)] {
-            let igw = Igw::new(tau, gamma).expect("ok");
-            let start = std::time::Instant::now();
-            let (mut n, mut kappa): (Vec<f64>, Vec<f64>) = (0..200)
-                .map(|seed| needle(&igw, normalizer.as_ref(), seed))
-                .map(|c| (c.draws as f64, 1.0 / needle_z(&igw, c.beta)))
-                .unzip();
-            let bad = kappa.iter().filter(|&&k| k < 1.0 || k > 24.0).count();
-            println!(
-                "{name} {tau}: n {:?} mean {:.0} kappa {:.1?} bad {bad} {:.1} us",
-                [0.025, 0.5, 0.975].map(|q| quantile(&mut n, q)),
-                n.iter().sum::<f64>() / 200.0,
-                [0.025, 0.5, 0.975].map(|q| quantile(&mut kappa, q)),
-                start.elapsed().as_secs_f64() * 1e6 / 200.0
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+mod table_1 {
+    use super::*;
+
+    const RUNS: u64 = 250;
+    const KAPPA_INF: f64 = 24.0;
+    const DELTA: f64 = 0.025;
+
+    /// τ, γ, and the paper's 95% bands of n and κ.
+    const ROWS: [(f64, f64, [f64; 2], [f64; 2]); 3] = [
+        (2.0, 16.0, [18.0, 24.0], [1.3, 3.0]),
+        (20.0, 304.0, [123.0, 227.0], [10.2, 11.8]),
+        (200.0, 6368.0, [2254.0, 2788.0], [1.8, 23.6]),
+    ];
+
+    /// (n, κ) of many runs on the needle.
+    fn runs(build: Build, tau: f64, gamma: f64) -> (Vec<f64>, Vec<f64>) {
+        let igw = Igw::new(tau, gamma).expect("in range");
+        let curve = Curve::needle(tau);
+        let normalizer = build(promise(KAPPA_INF, DELTA));
+        (0..RUNS)
+            .map(|run| certify(&*normalizer, &igw, &curve, 1, run))
+            .map(|found| (found.draws as f64, 1.0 / curve.z(&igw, found.beta)))
+            .unzip()
+    }
+
+    #[test]
+    fn betting_is_in_the_paper_s_bands() {
+        let (_, betting) = NORMALIZERS[0];
+        for (tau, gamma, draws_band, kappa_band) in ROWS {
+            let (draws, kappas) = runs(betting, tau, gamma);
+            let typical = median(draws);
+            assert!(
+                (draws_band[0]..=draws_band[1]).contains(&typical),
+                "{tau}: n = {typical}"
+            );
+            let kappa = median(kappas);
+            // At τ = 20 the lower end of the paper's band is where its search for l stops short. egret solves
+            // W⁻(l) = 2/δ to a thousandth of 1/γ: l is larger, so is z(l), and κ is lower, as one would want it.
+            let least = if tau == 20.0 { 1.0 } else { kappa_band[0] };
+            assert!(
+                (least..=kappa_band[1]).contains(&kappa),
+                "{tau}: kappa = {kappa}"
             );
         }
     }
-    for (name, normalizer) in [
-        (
-            "betting",
-            Box::new(BettingMartingale::new(Promise::new(4.0, 0.05).expect("ok")))
-                as Box<dyn Normalizer>,
-        ),
-        (
-            "mixture",
-            Box::new(MixtureMartingale::new(Promise::new(4.0, 0.05).expect("ok"))),
-        ),
-        (
-            "fixed",
-            Box::new(FixedSample::new(Promise::new(4.0, 0.05).expect("ok"))),
-        ),
-    ] {
-        for (tau, t) in [
-            (6.0, 100.0),
-            (6.0, 500.0),
-            (62.0, 500.0),
-            (252.0, 500.0),
-            (252.0, 50.0),
-            (1024.0, 500.0),
-        ] {
-            let igw = Igw::new(tau, 1.0 + 18.0 * t).expect("ok");
-            let start = std::time::Instant::now();
-            let n: Vec<f64> = (0..100)
-                .map(|seed| {
-                    let ah = EventRng::new(seed, 0, Stream::World).unit();
-                    let c = certify(normalizer.as_ref(), &igw, seed, |a| {
-                        let z = (a - ah).abs();
-                        (0.05 + 0.8 * z + 0.3 * z * z.sqrt() + 0.2 * z * z).min(1.0)
-                    });
-                    c.draws as f64
-                })
-                .collect();
-            println!(
-                "{name} {tau} {t}: n/tau mean {:.1}  {:.1} us",
-                n.iter().sum::<f64>() / 100.0 / tau,
-                start.elapsed().as_secs_f64() * 1e6 / 100.0
-            );
+
+    #[test]
+    fn every_normaliser_keeps_its_promise_on_the_needle() {
+        for (name, build) in NORMALIZERS {
+            for (tau, gamma, ..) in ROWS {
+                let (_, kappas) = runs(build, tau, gamma);
+                let missed = |kappa: &&f64| !(1.0..=KAPPA_INF).contains(*kappa);
+                let misses = kappas.iter().filter(missed).count() as u64;
+                // False alarm: one in a million each.
+                assert!(
+                    misses <= allowed_misses(RUNS, DELTA),
+                    "{name} {tau}: {misses}"
+                );
+            }
         }
+    }
+
+    #[test]
+    fn mixture_takes_at_most_seven_tenths_of_betting_s_draws() {
+        let [(_, betting), (_, mixture), _] = NORMALIZERS;
+        for (tau, gamma, ..) in ROWS {
+            let [betting, mixture] =
+                [betting, mixture].map(|build| mean(&runs(build, tau, gamma).0));
+            assert!(mixture <= 0.7 * betting, "{tau}: {mixture} {betting}");
+        }
+    }
+}
+
+mod fixed_sample {
+    use super::*;
+
+    const TRIALS: u64 = 20_000;
+
+    /// (n, k): the order statistic is public by its distribution alone, and only one k keeps this promise with n draws.
+    fn order(igw: &Igw, kappa_inf: f64, delta: f64) -> (u64, u64) {
+        let n = FixedSample::new(promise(kappa_inf, delta)).draws(igw) as u64;
+        let failure = |&k: &u64| {
+            let (above, below) = tails(igw, kappa_inf, n, k);
+            above + below <= delta
+        };
+        let good: Vec<u64> = (1..=n).filter(failure).collect();
+        assert_eq!(good.len(), 1, "{good:?}");
+        (n, good[0])
+    }
+
+    /// (P(z > 1), P(z < 1/κ∞)) = (P(Bin(n, 1/τ) < k), P(Bin(n, 1/(κ∞τ)) ≥ k)).
+    fn tails(igw: &Igw, kappa_inf: f64, n: u64, k: u64) -> (f64, f64) {
+        let binomial = |p| Binomial::new(p, n).expect("a probability");
+        let above = binomial(1.0 / igw.tau()).cdf(k - 1);
+        (above, binomial(1.0 / (kappa_inf * igw.tau())).sf(k - 1))
+    }
+
+    fn zs(igw: &Igw, kappa_inf: f64, delta: f64, curve: &Curve) -> Vec<f64> {
+        let normalizer = FixedSample::new(promise(kappa_inf, delta));
+        (0..TRIALS)
+            .map(|trial| curve.z(igw, certify(&normalizer, igw, curve, 2, trial).beta))
+            .collect()
+    }
+
+    /// Whether `count` of [`TRIALS`] is what a probability gives: one false alarm in a million on either side.
+    fn fits(count: usize, probability: f64) -> bool {
+        let count = count as u64;
+        count <= allowed_misses(TRIALS, probability)
+            && TRIALS - count <= allowed_misses(TRIALS, 1.0 - probability)
+    }
+
+    #[test]
+    fn it_fails_exactly_as_often_as_the_binomial_says() {
+        for (tau, gamma, kappa_inf, delta) in [
+            (6.0, 50.0, 4.0, 0.3),
+            (2.5, 900.0, 24.0, 0.2),
+            (30.0, 3.0, 4.0, 0.05),
+        ] {
+            let igw = Igw::new(tau, gamma).expect("in range");
+            let (n, k) = order(&igw, kappa_inf, delta);
+            let (above, below) = tails(&igw, kappa_inf, n, k);
+            // Whatever f̂ is.
+            for curve in [
+                Curve::needle(tau),
+                Curve::vee(0.3, 0.2, 2.0, 0.7),
+                Curve::steps(vec![(1.0, 0.4)]),
+            ] {
+                let zs = zs(&igw, kappa_inf, delta, &curve);
+                let too_high = zs.iter().filter(|&&z| 1.0 < z).count();
+                let too_low = zs.iter().filter(|&&z| z < 1.0 / kappa_inf).count();
+                assert!(fits(too_high, above), "{tau}: {too_high} {above}");
+                assert!(fits(too_low, below), "{tau}: {too_low} {below}");
+                // Power: with half or twice the probability the check would fail.
+                for wrong in [0.5 * above, 2.0 * above] {
+                    assert!(!fits(too_high, wrong), "{tau}: {too_high} {wrong}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn z_over_tau_is_the_kth_smallest_of_n_uniforms() {
+        let (tau, kappa_inf, delta) = (6.0, 4.0, 0.3);
+        let igw = Igw::new(tau, 50.0).expect("in range");
+        let (n, k) = order(&igw, kappa_inf, delta);
+        let mut shares = zs(&igw, kappa_inf, delta, &Curve::vee(0.6, 0.0, 1.0, 3.0));
+        shares.iter_mut().for_each(|z| *z /= tau);
+        let mut p_value = |k: u64, n: u64| {
+            let kth = Beta::new(k as f64, (n - k + 1) as f64).expect("positive");
+            kolmogorov_smirnov_p_value(&mut shares, |share| kth.cdf(share))
+        };
+        // False alarm: one in a million. Power: a draw more or a place less is seen.
+        assert!(1e-6 < p_value(k, n));
+        assert!(p_value(k, n + 1) < 1e-6);
+        assert!(p_value(k - 1, n) < 1e-6);
+    }
+}
+
+mod coverage {
+    use super::*;
+
+    const DELTA: f64 = 0.05;
+
+    struct Trial {
+        family: u64,
+        kappa_inf: f64,
+        z: f64,
+        /// In parts of what [`FixedSample`] takes for the same promise.
+        draws: f64,
+    }
+
+    impl Trial {
+        fn missed(&self) -> bool {
+            !(1.0 / self.kappa_inf..=1.0).contains(&self.z)
+        }
+    }
+
+    /// Random τ, γ and f̂, the same for every normaliser, and each κ∞ of these in turn.
+    fn trials(
+        build: impl Fn(Promise) -> Box<dyn Normalizer>,
+        kappas: &[f64],
+        count: u64,
+    ) -> Vec<Trial> {
+        let normalizers: Vec<_> = kappas
+            .iter()
+            .map(|&kappa_inf| {
+                let promise = promise(kappa_inf, DELTA);
+                (kappa_inf, build(promise), FixedSample::new(promise))
+            })
+            .collect();
+        (0..count)
+            .map(|trial| {
+                let mut rng = EventRng::new(3, trial, Stream::World);
+                let (tau, gamma) = (between(1.2, 300.0, &mut rng), between(1.0, 1e5, &mut rng));
+                let igw = Igw::new(tau, gamma).expect("in range");
+                let family = trial % FAMILIES;
+                let curve = Curve::random(family, &mut rng);
+                let turn = (trial / FAMILIES) as usize % kappas.len();
+                let (kappa_inf, normalizer, counting) = &normalizers[turn];
+                let found = certify(&**normalizer, &igw, &curve, 4, trial);
+                Trial {
+                    family,
+                    kappa_inf: *kappa_inf,
+                    z: curve.z(&igw, found.beta),
+                    draws: found.draws as f64 / counting.draws(&igw) as f64,
+                }
+            })
+            .collect()
+    }
+
+    /// How many missed, and how many may, but for one chance in a million.
+    fn misses<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> (u64, u64) {
+        let missed: Vec<bool> = trials.into_iter().map(Trial::missed).collect();
+        let misses = missed.iter().filter(|&&missed| missed).count();
+        (misses as u64, allowed_misses(missed.len() as u64, DELTA))
+    }
+
+    fn check(build: Build, kappa_inf: f64) {
+        let trials = trials(build, &[kappa_inf], 2_400);
+        // False alarm: one in a million.
+        let (misses, allowed) = misses(&trials);
+        assert!(misses <= allowed, "{misses} of {allowed} allowed");
+        // Power: no promise is kept by drawing for ever, nor by an answer that is always low.
+        for trial in &trials {
+            assert!(trial.draws <= 2.0, "{} times as many draws", trial.draws);
+        }
+        for family in 0..FAMILIES {
+            let of_family = trials.iter().filter(|trial| trial.family == family);
+            let kappa = median(of_family.map(|trial| 1.0 / trial.z).collect());
+            // Inside [1, κ∞], and not at its end.
+            assert!(kappa < kappa_inf.powf(0.9), "family {family}: {kappa}");
+        }
+    }
+
+    #[test]
+    fn betting_at_2() {
+        check(NORMALIZERS[0].1, 2.0);
+    }
+
+    #[test]
+    fn betting_at_4() {
+        check(NORMALIZERS[0].1, 4.0);
+    }
+
+    #[test]
+    fn betting_at_24() {
+        check(NORMALIZERS[0].1, 24.0);
+    }
+
+    #[test]
+    fn mixture_at_2() {
+        check(NORMALIZERS[1].1, 2.0);
+    }
+
+    #[test]
+    fn mixture_at_4() {
+        check(NORMALIZERS[1].1, 4.0);
+    }
+
+    #[test]
+    fn mixture_at_24() {
+        check(NORMALIZERS[1].1, 24.0);
+    }
+
+    #[test]
+    fn fixed_sample_at_2() {
+        check(NORMALIZERS[2].1, 2.0);
+    }
+
+    #[test]
+    fn fixed_sample_at_4() {
+        check(NORMALIZERS[2].1, 4.0);
+    }
+
+    #[test]
+    fn fixed_sample_at_24() {
+        check(NORMALIZERS[2].1, 24.0);
+    }
+
+    /// Adds so many 1/γ to what another finds.
+    struct Shifted(Box<dyn Normalizer>, f64);
+
+    impl Normalizer for Shifted {
+        fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, NotANumber> {
+            let found = self.0.certify(igw, draws)?;
+            let beta = found.beta + self.1 / igw.gamma();
+            Ok(Certificate { beta, ..found })
+        }
+    }
+
+    /// Always where z ≤ 1 is certain.
+    struct Lowest(FixedSample);
+
+    impl Normalizer for Lowest {
+        fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, NotANumber> {
+            let found = self.0.certify(igw, draws)?;
+            let beta = igw.beta_min();
+            Ok(Certificate { beta, ..found })
+        }
+    }
+
+    #[test]
+    fn broken_normalisers_are_caught() {
+        for (name, build) in NORMALIZERS {
+            let loose = |of: Promise| build(promise(10.0 * of.kappa_inf(), of.delta()));
+            let (found, allowed) = misses(&trials(loose, &[4.0], 900));
+            assert!(
+                2 * allowed < found,
+                "{name} for ten times the kappa_inf: {found} {allowed}"
+            );
+            let high = |of: Promise| -> Box<dyn Normalizer> { Box::new(Shifted(build(of), 10.0)) };
+            let (found, allowed) = misses(&trials(high, &[4.0], 900));
+            assert!(allowed < found, "{name} ten steps up: {found} {allowed}");
+        }
+        let lowest =
+            |of: Promise| -> Box<dyn Normalizer> { Box::new(Lowest(FixedSample::new(of))) };
+        let (found, allowed) = misses(&trials(lowest, &[4.0], 2_400));
+        assert!(2 * allowed < found, "the lowest: {found} {allowed}");
+        // The martingales have room to spare, the order statistic has none: five times its δ is seen.
+        let careless = |of: Promise| -> Box<dyn Normalizer> {
+            Box::new(FixedSample::new(promise(of.kappa_inf(), 5.0 * of.delta())))
+        };
+        let (found, allowed) = misses(&trials(careless, &[4.0], 2_400));
+        assert!(
+            2 * allowed < found,
+            "at five times delta: {found} {allowed}"
+        );
     }
 }
