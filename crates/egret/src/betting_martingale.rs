@@ -191,6 +191,10 @@ impl Bettor {
             // A secant, kept away from both ends so that the bracket shrinks from either side.
             let share = (inside.1 / (inside.1 - outside.1)).clamp(0.1, 0.9);
             let beta = inside.0 + share * (outside.0 - inside.0);
+            // Neighbouring numbers: γ is so large that no β lies between.
+            if beta == inside.0 || beta == outside.0 {
+                break;
+            }
             let value = excess(beta);
             if value < 0.0 {
                 outside = (beta, value);

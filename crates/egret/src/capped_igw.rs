@@ -275,11 +275,12 @@ impl CappedSampler {
         } else {
             // The draws that chose β tell how many fresh ones ẑ needs, and nothing else.
             let kappa = 1.0 / mean_weight(igw, beta, &place.seen.fhats);
+            let kappa = kappa.clamp(1.0, certificate.kappa_inf);
+            let on_the_line = place.proposer.measure.on_the_line().is_some();
             normalizing_constant::estimate(
                 igw,
                 beta,
-                self.z_error
-                    .draws(kappa.clamp(1.0, certificate.kappa_inf) * igw.tau()),
+                self.z_error.draws(kappa * igw.tau(), on_the_line),
                 &place.proposer,
                 &mut EventRng::new(seed, event, Stream::Z),
                 place.proposals,

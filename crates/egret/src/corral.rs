@@ -154,7 +154,7 @@ pub fn geometric_taus(low: f64, high: f64, n: usize) -> Result<Vec<f64>, OutOfRa
             } else if i + 1 == n {
                 high
             } else {
-                low * libm::pow(high / low, i as f64 / steps)
+                (low * libm::pow(high / low, i as f64 / steps)).min(high)
             }
         })
         .collect())

@@ -76,14 +76,11 @@ impl FixedSample {
     /// The sharpest promise that twice the draws of [`new`](Self::new) can keep, and its δ.
     pub(crate) fn with_twice_the_draws(promise: Promise) -> (Self, f64) {
         let mean = 2.0 * Self::new(promise).plans[0].low;
-        let failure = |k: usize| failure(k, mean, promise.kappa_inf());
-        let mut delta = failure(1);
-        for k in 2.. {
-            if delta <= failure(k) {
-                break;
-            }
-            delta = failure(k);
-        }
+        // One more place lowers the sum as long as P(Poi(mean) = k) < P(Poi(mean/κ∞) = k). A search from k = 1 would
+        // start where the sum is 1 to the last bit.
+        let kappa_inf = promise.kappa_inf();
+        let k = mean * (1.0 - 1.0 / kappa_inf) / libm::log(kappa_inf);
+        let delta = failure(k.ceil() as usize, mean, kappa_inf);
         (Self::new(promise.with_delta(delta)), delta)
     }
 

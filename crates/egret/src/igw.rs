@@ -30,6 +30,12 @@ impl Igw {
     pub fn new(tau: f64, gamma: f64) -> Result<Self, OutOfRange> {
         check_tau(tau)?;
         OutOfRange::unless(0.0 < gamma && gamma.is_finite(), "gamma", gamma, "(0, inf)")?;
+        OutOfRange::unless(
+            (tau / gamma).is_finite(),
+            "tau / gamma",
+            tau / gamma,
+            "(0, inf)",
+        )?;
         Ok(Self { tau, gamma })
     }
 

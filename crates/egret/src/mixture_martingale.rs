@@ -55,7 +55,8 @@ impl Normalizer for MixtureMartingale {
         let most = self.backstop.draws(igw);
         // Before this many draws even g = 0 throughout would not let β rise above (1 − τ)/γ.
         let least = 1.15 * self.log_threshold / libm::log1p(-bets.bets[0]);
-        let mut n = (igw.tau() / 4.0).max(16.0).min(least) as usize;
+        // At least one: for τ near 1 a single draw tells.
+        let mut n = (igw.tau() / 4.0).max(16.0).min(least).max(1.0) as usize;
         let mut stakes = Stakes::at(igw.beta_min());
         let mut searching = false;
         while n < most {

@@ -16,17 +16,18 @@ pub struct Promise {
 }
 
 impl Promise {
-    /// z(β) ∈ [1/κ∞, 1] but for probability δ; κ∞ ≥ 1.05 and 0 < δ < 1.
+    /// z(β) ∈ [1/κ∞, 1] but for probability δ; κ∞ ∈ [1.05, 10⁶], δ ∈ [10⁻⁹, 1).
     ///
-    /// Draws needed grow as 1/(κ∞ − 1)²: closer to 1, take the exact normaliser.
+    /// Draws needed grow as 1/(κ∞ − 1)²: closer to 1, take the exact normaliser. Tails below 10⁻⁹ are not
+    /// worked out well enough to promise them.
     pub fn new(kappa_inf: f64, delta: f64) -> Result<Self, OutOfRange> {
         OutOfRange::unless(
-            1.05 <= kappa_inf && kappa_inf.is_finite(),
+            (1.05..=1e6).contains(&kappa_inf),
             "kappa_inf",
             kappa_inf,
-            "[1.05, inf)",
+            "[1.05, 1e6]",
         )?;
-        OutOfRange::unless(0.0 < delta && delta < 1.0, "delta", delta, "(0, 1)")?;
+        OutOfRange::unless((1e-9..1.0).contains(&delta), "delta", delta, "[1e-9, 1)")?;
         Ok(Self { kappa_inf, delta })
     }
 

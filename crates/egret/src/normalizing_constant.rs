@@ -1,3 +1,5 @@
+use std::f64::consts::SQRT_2;
+
 use serde::{Deserialize, Serialize};
 
 use crate::proposer::{Proposals, Proposer};
@@ -22,17 +24,21 @@ impl NormalizingConstant {
     }
 }
 
-/// How many fresh draws ẑ takes.
+/// How well ẑ is to be known: the standard error over z, and so how many fresh draws it takes.
 ///
-/// M independent draws have Var(ẑ)/z² ≤ (κτ − 1)/M, so that M = (κτ − 1)/ε² keeps the relative
-/// error below ε; stratified draws stay below it by far. The error multiplies a weight that is
-/// unbiased already, and raises its second moment by the factor 1 + ε² at most.
+/// M independent draws have Var(ẑ)/z² ≤ (κτ − 1)/M: M = (κτ − 1)/ε² keeps the error below ε.
+///
+/// On the line each draw comes from its own stratum, and Var(ẑ) = M⁻² Σ Varᵢ with Varᵢ at most a quarter of the squared
+/// range of g there. The ranges are at most τ each and add up to the variation of g, 2τ for an f̂ with one minimum: Var(ẑ)/z² ≤
+/// (κτ/M)²/2, and M = κτ/(√2 ε) will do. With more minima the error is larger by the root of their number, at most.
+///
+/// The error multiplies a weight that is unbiased already, and raises its second moment by the factor 1 + ε².
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct RelativeError(f64);
 
 impl Default for RelativeError {
-    /// ½: a weight's second moment grows by a quarter at most, for 4κτ draws.
+    /// ½: a weight's second moment grows by a quarter at most, for 4κτ draws, or 1.4κτ on the line.
     fn default() -> Self {
         Self(0.5)
     }
@@ -56,8 +62,13 @@ impl RelativeError {
     }
 
     /// M for a κτ; at least 128, which cost little and are worth it where τ is small.
-    pub fn draws(self, kappa_tau: f64) -> usize {
-        ((kappa_tau - 1.0) / (self.0 * self.0)).ceil().max(128.0) as usize
+    pub fn draws(self, kappa_tau: f64, on_the_line: bool) -> usize {
+        let draws = if on_the_line {
+            kappa_tau / (SQRT_2 * self.0)
+        } else {
+            (kappa_tau - 1.0) / (self.0 * self.0)
+        };
+        draws.ceil().max(128.0) as usize
     }
 }
 
@@ -128,10 +139,53 @@ mod tests {
     }
 
     #[test]
+    fn the_error_is_below_what_was_asked_for() {
+        use crate::{FunctionOnInterval, LossCurve, Stream, UniformInterval};
+        // One minimum, and g close to τ times an indicator: what strata find hardest.
+        let oracle = FunctionOnInterval::new(
+            |x: &f64, actions: &Vec<f64>, out: &mut [f64]| {
+                for (out, action) in out.iter_mut().zip(actions) {
+                    *out = (action - x).abs();
+                }
+            },
+            |x: &f64, out: &mut Vec<f64>| {
+                out.push(*x);
+                *x
+            },
+        );
+        let measure = UniformInterval::new(0.0, 1.0).expect("in order");
+        let igw = Igw::new(200.0, 1e6).expect("in range");
+        let (x, beta) = (0.437, 0.001);
+        let mut prepared = Vec::new();
+        let curve = LossCurve::<f64, f64>::new(&oracle, &x, &mut prepared).expect("a context");
+        let proposer = Proposer {
+            x: &x,
+            measure: &measure,
+            curve: &curve,
+        };
+        let fine: Vec<f64> = (0..2_000_000)
+            .map(|i| ((f64::from(i) + 0.5) / 2e6 - x).abs())
+            .collect();
+        let z = mean_weight(&igw, beta, &fine);
+        let draws = RelativeError::default().draws(200.0 / z, true);
+        let (trials, mut squares) = (2_000, 0.0);
+        for trial in 0..trials {
+            let mut rng = EventRng::new(3, trial, Stream::Z);
+            let mut work = Proposals::default();
+            let found =
+                estimate(&igw, beta, draws, &proposer, &mut rng, &mut work).expect("no NaN");
+            squares += (found.value / z - 1.0).powi(2);
+        }
+        let error = (squares / trials as f64).sqrt();
+        assert!(0.02 < error && error < 0.5, "{error}");
+    }
+
+    #[test]
     fn fewer_draws_for_a_larger_error() {
         let error = RelativeError::new(0.1).expect("in range");
-        assert_eq!(error.draws(401.0), 40_000);
-        assert_eq!(RelativeError::default().draws(1.0), 128);
+        assert_eq!(error.draws(401.0, false), 40_000);
+        assert_eq!(error.draws(401.0, true), 2_836);
+        assert_eq!(RelativeError::default().draws(1.0, false), 128);
         for bad in [0.0, -1.0, 1.5, f64::NAN] {
             assert!(RelativeError::new(bad).is_err());
         }
