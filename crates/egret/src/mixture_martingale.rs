@@ -66,10 +66,13 @@ impl Normalizer for MixtureMartingale {
                 bets.at_beta_min(igw, fhats, &mut stakes, self.log_threshold)
             } else {
                 if !searching {
+                    // Every step of a search goes through all its draws: a quarter of them tell about where it will end.
                     stakes = Stakes::at(typical_beta(igw, fhats));
+                    bets.search(igw, &fhats[..n / 4], &mut stakes, Goal::Balance);
+                    stakes = Stakes::at(stakes.beta);
                     searching = true;
                 }
-                bets.search(igw, fhats, &mut stakes, self.log_threshold)
+                bets.search(igw, fhats, &mut stakes, Goal::Reach(self.log_threshold))
             };
             match search {
                 Search::Found(beta) => return Ok(certified(beta, n)),
@@ -145,6 +148,15 @@ impl Stakes {
     }
 }
 
+/// What a search is for.
+#[derive(Clone, Copy)]
+enum Goal {
+    /// Both log wealths at this or above.
+    Reach(f64),
+    /// Both log wealths about the same.
+    Balance,
+}
+
 enum Search {
     Found(f64),
     /// No β will do yet; where the search ended both sides are about as rich, the poorer with `log_wealth`.
@@ -182,11 +194,11 @@ impl Bets {
         }
     }
 
-    /// Looks for a β at which both wealths reach the threshold, from where `stakes` are.
+    /// Looks for a β at which both wealths reach the threshold, or are alike, from where `stakes` are.
     ///
     /// ln W⁻ falls in β and ln W⁺ rises: a β that fails on one side says where to go on, one that
     /// fails on both that there is none. The search goes on there when there are more draws.
-    fn search(&self, igw: &Igw, fhats: &[f64], stakes: &mut Stakes, log_threshold: f64) -> Search {
+    fn search(&self, igw: &Igw, fhats: &[f64], stakes: &mut Stakes, goal: Goal) -> Search {
         let mut low = None;
         let mut high = None;
         let mut step = (4.0 + igw.tau() / 16.0) / igw.gamma();
@@ -194,14 +206,20 @@ impl Bets {
             let beta = stakes.beta;
             let (lower, upper) = self.log_wealths(igw, fhats, stakes);
             let log_wealth = lower.min(upper);
-            if log_threshold <= log_wealth {
-                return Search::Found(beta);
-            }
             let apart = match (low, high) {
                 (Some((low, _)), Some((high, _))) => high - low,
                 _ => f64::INFINITY,
             };
-            if lower.max(upper) < log_threshold || apart < 1e-3 / igw.gamma() {
+            let settled = match goal {
+                Goal::Reach(log_threshold) => {
+                    if log_threshold <= log_wealth {
+                        return Search::Found(beta);
+                    }
+                    lower.max(upper) < log_threshold
+                }
+                Goal::Balance => (lower - upper).abs() < 0.2,
+            };
+            if settled || apart < 1e-3 / igw.gamma() {
                 return Search::NeedsMore { log_wealth };
             }
             if upper < lower {
@@ -268,12 +286,20 @@ fn multiply(
         }
         let (rows, rest) = g.as_flattened()[..fhats.len()].as_chunks::<LANES>();
         for ((product, offset), bet) in products.iter_mut().zip(&bets.offsets).zip(&bets.bets) {
+            // Four rows at a time: multiplying one after the other would wait for each.
+            let factor = |g: f64| offset + bet * g;
+            let (fours, rows) = rows.as_chunks::<4>();
+            for [a, b, c, d] in fours {
+                product.multiply(&std::array::from_fn(|lane| {
+                    (factor(a[lane]) * factor(b[lane])) * (factor(c[lane]) * factor(d[lane]))
+                }));
+            }
             for g in rows {
-                product.multiply(&g.map(|g| offset + bet * g));
+                product.multiply(&g.map(factor));
             }
             let mut last = [1.0; LANES];
             for (last, g) in last.iter_mut().zip(rest) {
-                *last = offset + bet * g;
+                *last = factor(*g);
             }
             product.multiply(&last);
             product.normalize();
