@@ -247,7 +247,7 @@ impl CappedSampler {
         Ok(Drawn {
             action: accepted.action,
             fhat: accepted.fhat,
-            certificate: exact::certificate(beta),
+            certificate: exact::certificate(beta, z),
             proposals: accepted.proposals,
             z: NormalizingConstant::exact(z),
         })
@@ -322,10 +322,12 @@ impl<X: ?Sized, A: Action> Exact<'_, X, A> {
         }
     }
 
-    fn beta(&self, igw: &Igw, place: &mut Place<'_, X, A>) -> Result<(f64, f64), NotANumber> {
+    fn beta(&self, igw: &Igw, place: &mut Place<'_, X, A>) -> Result<(f64, f64), SampleError> {
         match self {
             Self::Line(line) => line.beta(igw, place.line, place.proposals),
-            Self::Catalogue(catalogue) => catalogue.beta(igw, place.masses, &place.proposals.fhats),
+            Self::Catalogue(catalogue) => {
+                Ok(catalogue.beta(igw, place.masses, &place.proposals.fhats))
+            }
         }
     }
 }

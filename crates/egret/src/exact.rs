@@ -1,4 +1,4 @@
-use crate::{Certificate, Guarantee, Igw, NotANumber};
+use crate::{Certificate, Guarantee, Igw};
 
 /// z(β), dz/dβ, and whether some actions are at the cap.
 #[derive(Debug, Clone, Copy)]
@@ -17,12 +17,12 @@ pub(crate) const TOLERANCE: f64 = 1e-7;
 ///
 /// z((1 − τ)/γ) ≤ 1 ≤ z(1), so that there is a solution; the last evaluation was at the β returned.
 /// At τ = 1 it is β = 1, where g = 1.
-pub(crate) fn solve(
+pub(crate) fn solve<E>(
     igw: &Igw,
     guess: f64,
     tolerance: f64,
-    mut at: impl FnMut(f64) -> Result<Slope, NotANumber>,
-) -> Result<(f64, f64), NotANumber> {
+    mut at: impl FnMut(f64) -> Result<Slope, E>,
+) -> Result<(f64, f64), E> {
     let (mut low, mut high) = (igw.beta_min(), 1.0);
     let mut beta = if igw.tau() == 1.0 {
         1.0
@@ -54,12 +54,18 @@ pub(crate) fn solve(
     }
 }
 
-/// β by computation: κ = 1, and nothing can have failed.
-pub(crate) fn certificate(beta: f64) -> Certificate {
+/// β by computation: κ = 1/z is known, and nothing can have failed.
+///
+/// It is 1 but for γ so large that no β comes near: neighbouring numbers then give z on both sides of 1.
+pub(crate) fn certificate(beta: f64, z: f64) -> Certificate {
     Certificate {
         beta,
         guarantee: Guarantee::Exact,
-        kappa_inf: 1.0,
+        kappa_inf: if (z - 1.0).abs() <= 1e-6 {
+            1.0
+        } else {
+            (1.0 / z).max(1.0)
+        },
         delta: 0.0,
         draws: 0,
     }
@@ -117,7 +123,8 @@ mod tests {
                     assert!((at(beta).dz - difference).abs() < 1e-4 * difference.abs());
                 }
             }
-            let (beta, z) = solve(&igw, 0.5, TOLERANCE, |beta| Ok(at(beta))).expect("no NaN");
+            let (beta, z) =
+                solve::<()>(&igw, 0.5, TOLERANCE, |beta| Ok(at(beta))).expect("no error");
             assert!((closed(beta) - 1.0).abs() < 1e-6 && (z - 1.0).abs() <= TOLERANCE);
         }
     }
@@ -125,8 +132,8 @@ mod tests {
     #[test]
     fn a_constant_is_solved_at_the_end_of_the_range() {
         let igw = Igw::new(7.0, 3.0).expect("in range");
-        let at = |beta| Ok(weighted(7.0, 3.0, beta, &[1.0], &[0.0]));
-        let (beta, _) = solve(&igw, 0.5, TOLERANCE, at).expect("no NaN");
+        let at = |beta| Ok::<_, ()>(weighted(7.0, 3.0, beta, &[1.0], &[0.0]));
+        let (beta, _) = solve(&igw, 0.5, TOLERANCE, at).expect("no error");
         assert!((beta - igw.beta_min()).abs() < 1e-6);
     }
 }

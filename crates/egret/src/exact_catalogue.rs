@@ -1,3 +1,5 @@
+use std::convert::Infallible;
+
 use crate::action::as_action;
 use crate::exact::{self, TOLERANCE, solve};
 use crate::proposer::Proposals;
@@ -33,16 +35,11 @@ impl<X: ?Sized, A: Action> ExactCatalogue<'_, X, A> {
     }
 
     /// β with z(β) = 1, and z.
-    pub(crate) fn beta(
-        &self,
-        igw: &Igw,
-        masses: &[f64],
-        fhats: &[f64],
-    ) -> Result<(f64, f64), NotANumber> {
+    pub(crate) fn beta(&self, igw: &Igw, masses: &[f64], fhats: &[f64]) -> (f64, f64) {
         let least = fhats.iter().copied().fold(1.0, f64::min);
-        solve(igw, least, TOLERANCE, |beta| {
-            Ok(exact::weighted(igw.tau(), igw.gamma(), beta, masses, fhats))
-        })
+        let at = |beta| exact::weighted(igw.tau(), igw.gamma(), beta, masses, fhats);
+        let Ok(found) = solve::<Infallible>(igw, least, TOLERANCE, |beta| Ok(at(beta)));
+        found
     }
 
     /// Draws an item with probability μᵢ g(aᵢ; β)/z.

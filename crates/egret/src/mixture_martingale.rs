@@ -81,7 +81,7 @@ impl Normalizer for MixtureMartingale {
                     let now = n as f64;
                     let wanted = now * self.log_threshold / log_wealth.max(1e-3);
                     n = if least <= now {
-                        wanted.clamp(1.06 * now, 1.3 * now)
+                        wanted.clamp(1.06 * now, 1.15 * now)
                     } else if wanted < least {
                         wanted.clamp(1.1 * now, 2.0 * now)
                     } else {
@@ -103,7 +103,7 @@ impl Normalizer for MixtureMartingale {
 /// most of z from actions at the cap. A wrong guess costs draws, never the promise: it is made before the first.
 fn looks_like_a_step(igw: &Igw, kappa_inf: f64) -> bool {
     let at_minimum = 2.0 * igw.tau() / igw.gamma() * libm::log1p(0.5 * igw.gamma());
-    at_minimum * kappa_inf < 0.8
+    at_minimum * kappa_inf < 0.5
 }
 
 /// A β at which the mean of g over the first draws is about ½: where to look first.

@@ -83,6 +83,22 @@ pub enum SampleError {
         /// How many there were.
         proposals: usize,
     },
+    /// β or ẑ wants more draws than the budget has: raise it, or κ∞, or lower τ.
+    #[error(
+        "beta or z wants {draws} draws of a budget of {budget}, raise it or kappa_inf, or lower tau"
+    )]
+    DrawsSpent {
+        /// How many are wanted.
+        draws: usize,
+        /// How many there may be.
+        budget: usize,
+    },
+    /// The oracle's break points do not tell all: z cannot be computed.
+    #[error("the predicted loss is not smooth between the oracle's break points, take Mixture")]
+    NotSmooth,
+    /// The oracle's break points do not tell all: the action would not have its density.
+    #[error("the predicted loss is not monotone between the oracle's break points, take Mixture")]
+    NotMonotone,
     /// The oracle predicted NaN.
     #[error(transparent)]
     NotANumber(#[from] NotANumber),
