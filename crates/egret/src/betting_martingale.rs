@@ -1,7 +1,7 @@
 use crate::lanes::LANES;
 use crate::normalizer::uniform_certificate;
 use crate::wealth::LogProduct;
-use crate::{Certificate, Draws, FixedSample, Guarantee, Igw, Normalizer, NotANumber, Promise};
+use crate::{Certificate, Draws, FixedSample, Guarantee, Igw, Normalizer, Promise, SampleError};
 
 /// The paper's Algorithm 3: two betting martingales that bound β from both sides.
 ///
@@ -48,7 +48,7 @@ impl BettingMartingale {
 }
 
 impl Normalizer for BettingMartingale {
-    fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, NotANumber> {
+    fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, SampleError> {
         if let Some(certificate) = uniform_certificate(igw) {
             return Ok(certificate);
         }
@@ -70,8 +70,8 @@ impl Normalizer for BettingMartingale {
                 return Ok(certified(lower.bound, n));
             }
         }
-        let (fhats, rng) = draws.seen_and_rng();
-        let beta = self.backstop.beta(igw, fhats, rng);
+        let (fhats, rng, room) = draws.seen_and_rng();
+        let beta = self.backstop.beta(igw, fhats, rng, room);
         Ok(certified(beta, most))
     }
 }

@@ -118,6 +118,9 @@ enum Exact<'a, X: ?Sized, A: Action> {
     Catalogue(ExactCatalogue<'a, X, A>),
 }
 
+/// The most draws that β or ẑ may take: what more would want memory by the gigabyte is an error.
+const MOST_DRAWS: usize = 1 << 25;
+
 /// Up to so many items a catalogue is always summed whole under `Auto`.
 const FEW_ITEMS: f64 = 1_000.0;
 
@@ -167,8 +170,9 @@ impl CappedSampler {
         key: (u64, u64),
     ) -> Result<Drawn<A>, SampleError> {
         match self.exact(igw.tau(), place) {
-            Some(exact) => self.draw_exactly(igw, &exact, place, key),
-            None => self.draw_blindly(igw, place, key),
+            // At τ = 1 there is nothing to compute.
+            Some(exact) if 1.0 < igw.tau() => self.draw_exactly(igw, &exact, place, key),
+            _ => self.draw_blindly(igw, place, key),
         }
     }
 
@@ -183,6 +187,10 @@ impl CappedSampler {
         let mut first = true;
         for (weight, tau, gamma) in grid {
             let igw = Igw::new(tau, gamma)?;
+            if tau == 1.0 {
+                density += weight;
+                continue;
+            }
             let exact = self.exact(tau, place).ok_or(DecideError::NotExact)?;
             if first {
                 exact.prepare(place)?;
@@ -276,11 +284,17 @@ impl CappedSampler {
             // The draws that chose β tell how many fresh ones ẑ needs, and nothing else.
             let kappa = 1.0 / mean_weight(igw, beta, &place.seen.fhats);
             let kappa = kappa.clamp(1.0, certificate.kappa_inf);
-            let on_the_line = place.proposer.measure.on_the_line().is_some();
+            let draws = self.z_error.draws(kappa * igw.tau(), place.pieces());
+            if MOST_DRAWS < draws {
+                return Err(SampleError::DrawsSpent {
+                    draws,
+                    most: MOST_DRAWS,
+                });
+            }
             normalizing_constant::estimate(
                 igw,
                 beta,
-                self.z_error.draws(kappa * igw.tau(), on_the_line),
+                draws,
                 &place.proposer,
                 &mut EventRng::new(seed, event, Stream::Z),
                 place.proposals,
@@ -300,7 +314,7 @@ impl CappedSampler {
         igw: &Igw,
         place: &mut Place<'_, X, A>,
         (seed, event): (u64, u64),
-    ) -> Result<Certificate, NotANumber> {
+    ) -> Result<Certificate, SampleError> {
         let mut rng = EventRng::new(seed, event, Stream::Beta);
         let (proposer, work) = (&place.proposer, &mut *place.proposals);
         let mut more = |n: usize, rng: &mut EventRng, out: &mut Vec<f64>| {
@@ -308,8 +322,17 @@ impl CappedSampler {
             out.extend_from_slice(&work.fhats);
             Ok(())
         };
-        self.normalizer
-            .certify(igw, &mut Draws::new(place.seen, &mut rng, &mut more))
+        let draws = Draws::new(place.seen, &mut rng, &mut more);
+        self.normalizer.certify(igw, &mut draws.within(MOST_DRAWS))
+    }
+}
+
+impl<X: ?Sized, A: Action> Place<'_, X, A> {
+    /// Of how many monotone pieces f̂ on the line is known to consist.
+    fn pieces(&mut self) -> Option<usize> {
+        self.proposer.measure.on_the_line()?;
+        let (pieces, prepared) = self.proposer.curve.monotone_pieces()?;
+        Some(self.line.count_pieces(pieces, prepared))
     }
 }
 

@@ -138,12 +138,8 @@ impl Corral {
 /// `n` values of τ in equal ratios from `low` to `high`, both included.
 pub fn geometric_taus(low: f64, high: f64, n: usize) -> Result<Vec<f64>, OutOfRange> {
     check_tau(low)?;
-    OutOfRange::unless(
-        low <= high && high.is_finite(),
-        "highest tau",
-        high,
-        "[lowest tau, inf)",
-    )?;
+    check_tau(high)?;
+    OutOfRange::unless(low <= high, "highest tau", high, "[lowest tau, 1e9]")?;
     OutOfRange::unless(1 <= n, "number of taus", n as f64, "[1, inf)")?;
     let steps = n.saturating_sub(1).max(1) as f64;
     Ok((0..n)

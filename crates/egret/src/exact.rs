@@ -16,7 +16,6 @@ pub(crate) const TOLERANCE: f64 = 1e-7;
 /// While some actions are at the cap z is close to linear in β; below, ln z is.
 ///
 /// z((1 − τ)/γ) ≤ 1 ≤ z(1), so that there is a solution; the last evaluation was at the β returned.
-/// At τ = 1 it is β = 1, where g = 1.
 pub(crate) fn solve<E>(
     igw: &Igw,
     guess: f64,
@@ -24,11 +23,7 @@ pub(crate) fn solve<E>(
     mut at: impl FnMut(f64) -> Result<Slope, E>,
 ) -> Result<(f64, f64), E> {
     let (mut low, mut high) = (igw.beta_min(), 1.0);
-    let mut beta = if igw.tau() == 1.0 {
-        1.0
-    } else {
-        guess.clamp(low, high)
-    };
+    let mut beta = guess.clamp(low, high);
     loop {
         let Slope { z, dz, capped } = at(beta)?;
         if (z - 1.0).abs() <= tolerance {

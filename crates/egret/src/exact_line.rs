@@ -499,6 +499,13 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
 }
 
 impl LineBuffers {
+    /// One more than there are break points; those outside count too.
+    pub(crate) fn count_pieces(&mut self, pieces: &dyn MonotonePieces, prepared: &[f64]) -> usize {
+        self.points.clear();
+        pieces.break_points(prepared, &mut self.points);
+        self.points.len() + 1
+    }
+
     fn push(&mut self, start: f64, width: f64) {
         self.cells.push(Cell {
             start,

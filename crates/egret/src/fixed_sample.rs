@@ -1,5 +1,5 @@
 use crate::normalizer::uniform_certificate;
-use crate::{Certificate, Draws, EventRng, Guarantee, Igw, Normalizer, NotANumber, Promise};
+use crate::{Certificate, Draws, EventRng, Guarantee, Igw, Normalizer, Promise, SampleError};
 
 /// As many draws as suffice for any f̂: β is an order statistic.
 ///
@@ -14,8 +14,8 @@ use crate::{Certificate, Draws, EventRng, Guarantee, Igw, Normalizer, NotANumber
 ///
 /// P(Bin(n, 1/τ) < k) + P(Bin(n, 1/(κ∞τ)) ≥ k).
 ///
-/// Both tails are at most those of the Poisson distributions with the same means (Anderson and
-/// Samuels 1967), which makes k and Λ = n/τ depend on κ∞ and δ alone. There is no grid and no
+/// Both tails are at most those of the Poisson distributions with the same means, as long as the first mean is k or more
+/// and the second k − 1 or less (Anderson and Samuels 1967), which makes k and Λ = n/τ depend on κ∞ and δ alone. There is no grid and no
 /// logarithm of γ: at κ∞ = 24, δ = 0.025 it takes 7.5τ draws, where Theorem 2 of the paper asks
 /// for 471τ to 886τ in its Table 1.
 ///
@@ -97,21 +97,29 @@ impl FixedSample {
     }
 
     /// β from the first draws of `fhats`, of which there are at least as many as [`draws`](Self::draws) says.
-    pub(crate) fn beta(&self, igw: &Igw, fhats: &[f64], rng: &mut EventRng) -> f64 {
+    pub(crate) fn beta(
+        &self,
+        igw: &Igw,
+        fhats: &[f64],
+        rng: &mut EventRng,
+        room: &mut Vec<f64>,
+    ) -> f64 {
         let (k, n) = self.order(igw.tau());
-        kth_threshold(igw, &fhats[..n], k, rng)
+        room.clear();
+        room.resize(k, f64::INFINITY);
+        kth_threshold(igw, &fhats[..n], rng, room)
     }
 }
 
 impl Normalizer for FixedSample {
-    fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, NotANumber> {
+    fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, SampleError> {
         if let Some(certificate) = uniform_certificate(igw) {
             return Ok(certificate);
         }
         let n = self.draws(igw);
         draws.extend_to(n)?;
-        let (fhats, rng) = draws.seen_and_rng();
-        let beta = self.beta(igw, fhats, rng);
+        let (fhats, rng, room) = draws.seen_and_rng();
+        let beta = self.beta(igw, fhats, rng, room);
         Ok(self.promise.certificate(beta, Guarantee::FixedSample, n))
     }
 }
@@ -120,25 +128,29 @@ impl Plan {
     /// The means Λ for which P(Poi(Λ) < k) + P(Poi(Λ/κ∞) ≥ k) ≤ δ, if there are any.
     ///
     /// The sum falls and then rises: its minimum is where the derivatives cancel,
-    /// e^{−Λ} = e^{−Λ/κ∞} κ∞^{−k}, that is at Λ = k ln κ∞ / (1 − 1/κ∞).
+    /// e^{−Λ} = e^{−Λ/κ∞} κ∞^{−k}, that is at Λ = k ln κ∞ / (1 − 1/κ∞). Only Λ from k to κ∞(k − 1) count.
     fn new(k: usize, promise: Promise) -> Option<Self> {
         let kappa_inf = promise.kappa_inf();
-        let failure = |mean: f64| failure(k, mean, kappa_inf);
+        // Here, and only here, both Poisson tails are above the binomial ones.
+        let (least, most) = (k as f64, kappa_inf * (k as f64 - 1.0));
         let best = k as f64 * libm::log(kappa_inf) / (1.0 - 1.0 / kappa_inf);
-        if promise.delta() < failure(best) {
+        let keeps = |mean: f64| failure(k, mean, kappa_inf) <= promise.delta();
+        if !(least < best && best < most && keeps(best)) {
             return None;
         }
-        let keeps = |mean: f64| failure(mean) <= promise.delta();
         Some(Self {
             k,
-            low: bisect(0.0, best, keeps),
-            high: bisect(2.0 * best + kappa_inf * (k as f64 + 40.0), best, keeps),
+            low: bisect(least, best, keeps),
+            high: bisect(most, best, keeps),
         })
     }
 }
 
-/// The end of the range where `holds`, between `out` where it does not and `inside` where it does.
+/// The end of the range where `holds`, between `out` and `inside` where it does.
 fn bisect(mut out: f64, mut inside: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    if holds(out) {
+        return out;
+    }
     for _ in 0..60 {
         let middle = 0.5 * (out + inside);
         if holds(middle) {
@@ -152,29 +164,50 @@ fn bisect(mut out: f64, mut inside: f64, holds: impl Fn(f64) -> bool) -> f64 {
 
 /// P(Poi(mean) < k) + P(Poi(mean/κ∞) ≥ k).
 fn failure(k: usize, mean: f64, kappa_inf: f64) -> f64 {
-    poisson_below(k, mean) + (1.0 - poisson_below(k, mean / kappa_inf))
+    poisson_below(k, mean) + poisson_from(k, mean / kappa_inf)
 }
 
-/// P(Poi(mean) < k).
-///
-/// From the last term down, since the first underflows where the mean is large.
+/// P(Poi(mean) < k): from the last term down, each smaller than the one before if k ≤ mean.
 fn poisson_below(k: usize, mean: f64) -> f64 {
-    let last = (k - 1) as f64;
-    let mut term = libm::exp(last * libm::log(mean) - mean - libm::lgamma(last + 1.0));
+    let mut term = poisson(k - 1, mean);
     let mut sum = 0.0;
     for i in (0..k).rev() {
         sum += term;
         term *= i as f64 / mean;
+        if term < 1e-17 * sum {
+            break;
+        }
     }
     sum
+}
+
+/// P(Poi(mean) ≥ k): from the first term up, each smaller than the one before if mean ≤ k.
+///
+/// As 1 minus the rest it would be lost in rounding where it is small.
+fn poisson_from(k: usize, mean: f64) -> f64 {
+    let mut term = poisson(k, mean);
+    let mut sum = 0.0;
+    for i in k + 1.. {
+        sum += term;
+        term *= mean / i as f64;
+        if !(1e-17 * sum <= term) {
+            break;
+        }
+    }
+    sum
+}
+
+/// P(Poi(mean) = k).
+fn poisson(k: usize, mean: f64) -> f64 {
+    let k = k as f64;
+    libm::exp(k * libm::log(mean) - mean - libm::lgamma(k + 1.0))
 }
 
 /// The k-th smallest βᵢ.
 ///
 /// Keeps the k smallest so far in order, the largest of them last; few draws are among them, and most blocks have none.
-fn kth_threshold(igw: &Igw, fhats: &[f64], k: usize, rng: &mut EventRng) -> f64 {
-    let mut smallest = smallvec::SmallVec::<[f64; 32]>::from_elem(f64::INFINITY, k);
-    let smallest = smallest.as_mut_slice();
+fn kth_threshold(igw: &Igw, fhats: &[f64], rng: &mut EventRng, smallest: &mut [f64]) -> f64 {
+    let k = smallest.len();
     let mut units = [0.0; CHUNK];
     let mut least = [0.0; CHUNK / BLOCK];
     let mut bar = f64::INFINITY;
@@ -293,7 +326,8 @@ mod tests {
         all.sort_by(f64::total_cmp);
         for k in [1, 2, 9, 33, 60] {
             let mut rng = EventRng::new(1, 2, Stream::Beta);
-            assert_eq!(kth_threshold(&igw, &fhats, k, &mut rng), all[k - 1]);
+            let mut room = vec![f64::INFINITY; k];
+            assert_eq!(kth_threshold(&igw, &fhats, &mut rng, &mut room), all[k - 1]);
         }
     }
 }

@@ -1,5 +1,3 @@
-use serde::{Deserialize, Serialize};
-
 use crate::OutOfRange;
 
 /// Inverse gap weighting with a capped density (Rucker et al. 2023, §3.2).
@@ -8,7 +6,7 @@ use crate::OutOfRange;
 ///
 /// | field   | symbol | range  | meaning                  |
 /// |---------|--------|--------|--------------------------|
-/// | `tau`   | τ      | [1, ∞) | cap on g                 |
+/// | `tau`   | τ      | [1, 10⁹] | cap on g               |
 /// | `gamma` | γ      | (0, ∞) | the larger, the greedier |
 ///
 /// g is in (0, τ] and does not fall as β grows; z((1 − τ)/γ) ≤ 1 ≤ z(1).
@@ -19,7 +17,7 @@ use crate::OutOfRange;
 /// assert_eq!(igw.weight(1.0, 0.0), 20.0 / 305.0);
 /// # Ok::<(), egret::OutOfRange>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Igw {
     tau: f64,
     gamma: f64,
@@ -62,7 +60,7 @@ impl Igw {
 }
 
 pub(crate) fn check_tau(tau: f64) -> Result<(), OutOfRange> {
-    OutOfRange::unless(1.0 <= tau && tau.is_finite(), "tau", tau, "[1, inf)")
+    OutOfRange::unless((1.0..=1e9).contains(&tau), "tau", tau, "[1, 1e9]")
 }
 
 #[cfg(test)]

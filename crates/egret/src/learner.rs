@@ -281,7 +281,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             probability: event.tau_probability,
             reward: 1.0 - event.loss.get(),
         }));
-        self.batches += 1;
+        self.batches = self.batches.saturating_add(1);
         Ok(())
     }
 

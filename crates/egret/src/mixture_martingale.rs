@@ -2,7 +2,7 @@ use crate::lanes::LANES;
 use crate::normalizer::uniform_certificate;
 use crate::normalizing_constant::mean_weight;
 use crate::wealth::LogProduct;
-use crate::{Certificate, Draws, FixedSample, Guarantee, Igw, Normalizer, NotANumber, Promise};
+use crate::{Certificate, Draws, FixedSample, Guarantee, Igw, Normalizer, Promise, SampleError};
 
 /// Two martingales as in the paper's Algorithm 3, each a mixture over a few constant bets.
 ///
@@ -43,7 +43,7 @@ impl MixtureMartingale {
 }
 
 impl Normalizer for MixtureMartingale {
-    fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, NotANumber> {
+    fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, SampleError> {
         if let Some(certificate) = uniform_certificate(igw) {
             return Ok(certificate);
         }
@@ -92,8 +92,8 @@ impl Normalizer for MixtureMartingale {
             }
         }
         draws.extend_to(most)?;
-        let (fhats, rng) = draws.seen_and_rng();
-        Ok(certified(self.backstop.beta(igw, fhats, rng), most))
+        let (fhats, rng, room) = draws.seen_and_rng();
+        Ok(certified(self.backstop.beta(igw, fhats, rng, room), most))
     }
 }
 

@@ -1,11 +1,11 @@
-use crate::{Certificate, EventRng, Guarantee, Igw, NotANumber, OutOfRange};
+use crate::{Certificate, EventRng, Guarantee, Igw, NotANumber, OutOfRange, SampleError};
 
 /// Finds β with z(β) = ∫ g(a; β) dμ in [1/κ∞, 1], failing with probability at most δ.
 ///
 /// It needs numbers alone, and so knows no context and no action; a test hands it a list.
 pub trait Normalizer: Send + Sync {
     /// Draws as often as need be and returns β with what is certified about it.
-    fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, NotANumber>;
+    fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, SampleError>;
 }
 
 /// κ∞ and δ, checked: what a normaliser promises.
@@ -74,6 +74,7 @@ pub struct Draws<'a> {
     pub(crate) buffers: &'a mut DrawBuffers,
     rng: &'a mut EventRng,
     more: &'a mut MoreDraws<'a>,
+    most: usize,
 }
 
 /// Appends so many fresh draws of f̂(x, a).
@@ -96,11 +97,27 @@ impl<'a> Draws<'a> {
         more: &'a mut MoreDraws<'a>,
     ) -> Self {
         buffers.fhats.clear();
-        Self { buffers, rng, more }
+        Self {
+            buffers,
+            rng,
+            more,
+            most: usize::MAX,
+        }
+    }
+
+    /// The same with at most so many draws; what wants more is an error.
+    pub fn within(self, most: usize) -> Self {
+        Self { most, ..self }
     }
 
     /// Draws until there are `n`.
-    pub fn extend_to(&mut self, n: usize) -> Result<(), NotANumber> {
+    pub fn extend_to(&mut self, n: usize) -> Result<(), SampleError> {
+        if self.most < n {
+            return Err(SampleError::DrawsSpent {
+                draws: n,
+                most: self.most,
+            });
+        }
         let fhats = &mut self.buffers.fhats;
         let missing = n.saturating_sub(fhats.len());
         if 0 < missing {
@@ -114,8 +131,9 @@ impl<'a> Draws<'a> {
         &self.buffers.fhats
     }
 
-    /// Those drawn so far, and the generator, for a normaliser with chances of its own.
-    pub(crate) fn seen_and_rng(&mut self) -> (&[f64], &mut EventRng) {
-        (&self.buffers.fhats, self.rng)
+    /// Those drawn so far, with the generator and some room, for a normaliser with chances of its own.
+    pub(crate) fn seen_and_rng(&mut self) -> (&[f64], &mut EventRng, &mut Vec<f64>) {
+        let DrawBuffers { fhats, bets } = &mut *self.buffers;
+        (fhats, self.rng, &mut bets[0])
     }
 }

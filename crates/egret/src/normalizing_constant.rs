@@ -1,5 +1,3 @@
-use std::f64::consts::SQRT_2;
-
 use serde::{Deserialize, Serialize};
 
 use crate::proposer::{Proposals, Proposer};
@@ -29,8 +27,8 @@ impl NormalizingConstant {
 /// M independent draws have Var(ẑ)/z² ≤ (κτ − 1)/M: M = (κτ − 1)/ε² keeps the error below ε.
 ///
 /// On the line each draw comes from its own stratum, and Var(ẑ) = M⁻² Σ Varᵢ with Varᵢ at most a quarter of the squared
-/// range of g there. The ranges are at most τ each and add up to the variation of g, 2τ for an f̂ with one minimum: Var(ẑ)/z² ≤
-/// (κτ/M)²/2, and M = κτ/(√2 ε) will do. With more minima the error is larger by the root of their number, at most.
+/// range of g there. The ranges are at most τ each and add up to the variation of g, at most τ for each monotone piece of f̂: with P
+/// pieces Var(ẑ)/z² ≤ P (κτ/M)²/4, and M = κτ √P/(2ε) will do, where the oracle tells its pieces.
 ///
 /// The error multiplies a weight that is unbiased already, and raises its second moment by the factor 1 + ε².
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -38,7 +36,7 @@ impl NormalizingConstant {
 pub struct RelativeError(f64);
 
 impl Default for RelativeError {
-    /// ½: a weight's second moment grows by a quarter at most, for 4κτ draws, or 1.4κτ on the line.
+    /// ½: a weight's second moment grows by a quarter at most, for 4κτ draws, or 1.4κτ on the line with one minimum.
     fn default() -> Self {
         Self(0.5)
     }
@@ -62,13 +60,14 @@ impl RelativeError {
     }
 
     /// M for a κτ; at least 128, which cost little and are worth it where τ is small.
-    pub fn draws(self, kappa_tau: f64, on_the_line: bool) -> usize {
-        let draws = if on_the_line {
-            kappa_tau / (SQRT_2 * self.0)
-        } else {
-            (kappa_tau - 1.0) / (self.0 * self.0)
-        };
-        draws.ceil().max(128.0) as usize
+    ///
+    /// `pieces` is the number of monotone pieces, where it is known and draws are stratified on the line.
+    pub fn draws(self, kappa_tau: f64, pieces: Option<usize>) -> usize {
+        let independent = (kappa_tau - 1.0) / (self.0 * self.0);
+        let stratified = pieces.map_or(f64::INFINITY, |pieces| {
+            0.5 * kappa_tau * (pieces as f64).sqrt() / self.0
+        });
+        independent.min(stratified).ceil().max(128.0) as usize
     }
 }
 
@@ -167,7 +166,7 @@ mod tests {
             .map(|i| ((f64::from(i) + 0.5) / 2e6 - x).abs())
             .collect();
         let z = mean_weight(&igw, beta, &fine);
-        let draws = RelativeError::default().draws(200.0 / z, true);
+        let draws = RelativeError::default().draws(200.0 / z, Some(2));
         let (trials, mut squares) = (2_000, 0.0);
         for trial in 0..trials {
             let mut rng = EventRng::new(3, trial, Stream::Z);
@@ -183,9 +182,9 @@ mod tests {
     #[test]
     fn fewer_draws_for_a_larger_error() {
         let error = RelativeError::new(0.1).expect("in range");
-        assert_eq!(error.draws(401.0, false), 40_000);
-        assert_eq!(error.draws(401.0, true), 2_836);
-        assert_eq!(RelativeError::default().draws(1.0, false), 128);
+        assert_eq!(error.draws(401.0, None), 40_000);
+        assert_eq!(error.draws(401.0, Some(2)), 2_836);
+        assert_eq!(RelativeError::default().draws(1.0, None), 128);
         for bad in [0.0, -1.0, 1.5, f64::NAN] {
             assert!(RelativeError::new(bad).is_err());
         }

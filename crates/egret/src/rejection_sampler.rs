@@ -83,15 +83,15 @@ pub enum SampleError {
         /// How many there were.
         proposals: usize,
     },
-    /// β or ẑ wants more draws than the budget has: raise it, or κ∞, or lower τ.
+    /// β or ẑ wants more draws than there may be: lower τ, or raise κ∞ or ε.
     #[error(
-        "beta or z wants {draws} draws of a budget of {budget}, raise it or kappa_inf, or lower tau"
+        "beta or z wants {draws} draws where {most} is the most, lower tau or raise kappa_inf or z_error"
     )]
     DrawsSpent {
         /// How many are wanted.
         draws: usize,
         /// How many there may be.
-        budget: usize,
+        most: usize,
     },
     /// The oracle's break points do not tell all: z cannot be computed.
     #[error("the predicted loss is not smooth between the oracle's break points, take Mixture")]

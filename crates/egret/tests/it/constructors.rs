@@ -71,7 +71,7 @@ proptest! {
 
     #[test]
     fn pairs(tau in number(), gamma in number()) {
-        let good_tau = 1.0 <= tau && tau.is_finite();
+        let good_tau = (1.0..=1e9).contains(&tau);
         let (igw, good) = (Igw::new(tau, gamma), good_tau && positive(gamma));
         prop_assert!(igw.is_err() || good);
         // A least β beyond all numbers may be refused.
@@ -104,7 +104,7 @@ proptest! {
 
     #[test]
     fn grids(low in number(), high in number(), n in 0..20_usize) {
-        let good = 1.0 <= low && low <= high && high.is_finite() && 1 <= n;
+        let good = 1.0 <= low && low <= high && high <= 1e9 && 1 <= n;
         let grid = geometric_taus(low, high, n);
         prop_assert_eq!(grid.is_ok(), good);
         if let Ok(grid) = grid {

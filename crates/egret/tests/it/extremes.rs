@@ -5,15 +5,24 @@ use std::thread;
 use std::time::Duration;
 
 use egret::{
-    CappedIgw, DecideError, Explorer, FixedSample, GammaSchedule, Igw, Normalization, Promise,
-    Settings,
+    BettingMartingale, CappedIgw, DecideError, Explorer, FixedSample, GammaSchedule, Igw,
+    MixtureMartingale, Normalization, Promise, Settings,
 };
 
 use crate::worlds::{Cube, Line, List, World, settings};
 
 const GAMMAS: [f64; 9] = [1e-300, 1e-20, 1e-3, 1.0, 1e6, 1e13, 1e16, 1e100, 1e200];
 
-const TAUS: [f64; 6] = [1.0, 1.0 + f64::EPSILON, 1.0 + 1e-9, 1.005, 2.0, 50.0];
+const TAUS: [f64; 8] = [
+    1.0,
+    1.0 + f64::EPSILON,
+    1.0 + 1e-9,
+    1.005,
+    2.0,
+    50.0,
+    2e3,
+    1e9,
+];
 
 /// Decides a few events; what is decided has a density, and what is not has a reason.
 fn decide<W: World>(world: &W, normalization: Normalization, gamma: f64, tau: f64) {
@@ -90,15 +99,19 @@ fn where_the_least_beta_is_infinite() {
 /// A κ∞ near 1 or beyond reason, with a δ of next to nothing: refused, or worked out before long.
 #[test]
 fn promises_are_worked_out_or_refused() {
-    for (kappa_inf, delta) in [(1.05, 1e-6), (1.05, 1e-20), (1e100, 1e-300), (4.0, 1e-300)] {
-        let (done, ended) = mpsc::channel();
-        thread::spawn(move || {
-            let draws = Promise::new(kappa_inf, delta).map(|promise| {
-                FixedSample::new(promise).draws(&Igw::new(2.0, 1.0).expect("in range"))
+    for kappa_inf in [1.05, 1.3, 2.0, 4.0, 24.0, 1e3, 1e6, 1e100] {
+        for delta in [0.99, 0.5, 0.05, 1e-3, 1e-6, 1e-8, 1e-9, 1e-20] {
+            let (done, ended) = mpsc::channel();
+            thread::spawn(move || {
+                let draws = Promise::new(kappa_inf, delta).map(|promise| {
+                    BettingMartingale::new(promise);
+                    MixtureMartingale::new(promise);
+                    FixedSample::new(promise).draws(&Igw::new(2.0, 1.0).expect("in range"))
+                });
+                done.send(draws).expect("somebody waits");
             });
-            done.send(draws).expect("somebody waits");
-        });
-        let worked_out = ended.recv_timeout(Duration::from_secs(10));
-        assert!(worked_out.is_ok(), "kappa_inf {kappa_inf}, delta {delta:e}");
+            let worked_out = ended.recv_timeout(Duration::from_secs(10));
+            assert!(worked_out.is_ok(), "kappa_inf {kappa_inf}, delta {delta:e}");
+        }
     }
 }

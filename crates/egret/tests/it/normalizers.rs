@@ -2,7 +2,7 @@
 
 use egret::{
     BettingMartingale, Certificate, DrawBuffers, Draws, EventRng, FixedSample, Igw,
-    MixtureMartingale, Normalizer, NotANumber, Promise, Stream,
+    MixtureMartingale, Normalizer, Promise, SampleError, Stream,
 };
 use egret_testkit::{allowed_misses, kolmogorov_smirnov_p_value};
 use statrs::distribution::{Beta, Binomial, ContinuousCDF, DiscreteCDF};
@@ -141,7 +141,7 @@ mod fixed_sample {
             let (above, below) = tails(igw, kappa_inf, n, k);
             above + below <= delta
         };
-        let good: Vec<u64> = (1..=n).filter(failure).collect();
+        let good: Vec<u64> = (2..=n).filter(failure).collect();
         assert_eq!(good.len(), 1, "{good:?}");
         (n, good[0])
     }
@@ -339,7 +339,7 @@ mod coverage {
     struct Shifted(Box<dyn Normalizer>, f64);
 
     impl Normalizer for Shifted {
-        fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, NotANumber> {
+        fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, SampleError> {
             let found = self.0.certify(igw, draws)?;
             let beta = found.beta + self.1 / igw.gamma();
             Ok(Certificate { beta, ..found })
@@ -350,7 +350,7 @@ mod coverage {
     struct Lowest(FixedSample);
 
     impl Normalizer for Lowest {
-        fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, NotANumber> {
+        fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, SampleError> {
             let found = self.0.certify(igw, draws)?;
             let beta = igw.beta_min();
             Ok(Certificate { beta, ..found })
