@@ -22,8 +22,8 @@ use crate::{
 /// batch is weighed by the predictions that the members made before any of them learned from it.
 ///
 /// A member that accepts a context in `prepare` and predicts a number for an action has to accept
-/// both in `learn`, as all oracles here do. If it errs there, the members before it have learned
-/// and the others have not.
+/// both in `learn`. Oracles here do, but for features beyond 1e30, which are for nobody. If a member errs there, those
+/// before it have learned and the others have not.
 ///
 /// Costs what the members cost, and two exponentials for each member and action. Buffers are kept
 /// between calls: once warm, on as many threads as have met here, nothing is allocated by `prepare`
@@ -176,9 +176,7 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
         for place in 0..n {
             if let Err(error) = self.members[place].load(&saved.members[place]) {
                 for (member, state) in self.members.iter_mut().zip(&before).take(place) {
-                    member
-                        .load(state)
-                        .expect("a member takes back its own state");
+                    member.load(state)?;
                 }
                 return Err(error);
             }

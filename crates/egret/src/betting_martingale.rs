@@ -134,7 +134,7 @@ impl Bettor {
             moves_after: 0,
             bet: 0.0,
             squares: NEWTON_START,
-            stride: 1.0 / igw.gamma(),
+            stride: scale(igw),
         }
     }
 
@@ -187,7 +187,7 @@ impl Bettor {
             inside = (beta, value);
             step *= 2.0;
         };
-        while 1e-3 / igw.gamma() < (outside.0 - inside.0).abs() {
+        while 1e-3 * scale(igw) < (outside.0 - inside.0).abs() {
             // A secant, kept away from both ends so that the bracket shrinks from either side.
             let share = (inside.1 / (inside.1 - outside.1)).clamp(0.1, 0.9);
             let beta = inside.0 + share * (outside.0 - inside.0);
@@ -202,9 +202,14 @@ impl Bettor {
                 inside = (beta, value);
             }
         }
-        self.stride = (inside.0 - self.bound).abs().max(1e-3 / igw.gamma());
+        self.stride = (inside.0 - self.bound).abs().max(1e-3 * scale(igw));
         (self.bound, self.log_wealth) = (inside.0, inside.1 + log_threshold);
     }
+}
+
+/// The distance in β over which g changes, or that numbers around 1 can tell apart.
+fn scale(igw: &Igw) -> f64 {
+    (1.0 / igw.gamma()).max(f64::EPSILON)
 }
 
 /// Σ ln(1 + bet · (signed_target − sign · g)).

@@ -1,15 +1,20 @@
 use serde::{Deserialize, Serialize};
 
+use crate::checked_number;
+
 /// What is known of a β, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// The benchmark that f̂ is compared with.
+    #[serde(deserialize_with = "checked_number::finite")]
     pub beta: f64,
     /// How z(β) ∈ [1/κ∞, 1] was established.
     pub guarantee: Guarantee,
     /// κ∞: 1/z(β) is in [1, κ∞] unless the procedure failed.
+    #[serde(deserialize_with = "checked_number::positive")]
     pub kappa_inf: f64,
     /// The largest probability that it failed; 0 where z was computed.
+    #[serde(deserialize_with = "checked_number::share")]
     pub delta: f64,
     /// Draws of μ it took.
     pub draws: usize,

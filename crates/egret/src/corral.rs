@@ -1,5 +1,3 @@
-use serde::{Deserialize, Serialize};
-
 use crate::OutOfRange;
 use crate::igw::check_tau;
 
@@ -20,7 +18,7 @@ use crate::igw::check_tau;
 ///
 /// let mut corral = Corral::new(vec![2.0, 20.0], 0.5)?;
 /// assert_eq!(corral.draw(0.75), (1, 0.5));
-/// corral.update([Play { index: 1, probability: 0.5, reward: 1.0 }]);
+/// corral.update([Play { index: 1, probability: 0.5, reward: 1.0 }])?;
 /// assert!(0.5 < corral.weights()[1]);
 /// # Ok::<(), egret::OutOfRange>(())
 /// ```
@@ -34,13 +32,13 @@ pub struct Corral {
 }
 
 /// One event's part in a step.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Play {
     /// Which τ was played.
     pub index: usize,
     /// The probability it had then, in (0, 1].
     pub probability: f64,
-    /// 1 − loss.
+    /// 1 − loss, in [0, 1].
     pub reward: f64,
 }
 
@@ -94,11 +92,22 @@ impl Corral {
         (last, self.weights[last])
     }
 
-    /// Takes one step on a batch of events.
-    ///
-    /// # Panics
-    /// If an index is not in the grid.
-    pub fn update(&mut self, plays: impl IntoIterator<Item = Play>) {
+    /// Takes one step on a batch of events; on an error nothing has changed.
+    pub fn update(
+        &mut self,
+        plays: impl IntoIterator<Item = Play> + Clone,
+    ) -> Result<(), OutOfRange> {
+        for play in plays.clone() {
+            let Play {
+                index,
+                probability,
+                reward,
+            } = play;
+            OutOfRange::unless(index < self.taus.len(), "index", index as f64, "the grid")?;
+            let possible = 0.0 < probability && probability <= 1.0;
+            OutOfRange::unless(possible, "probability", probability, "(0, 1]")?;
+            OutOfRange::unless((0.0..=1.0).contains(&reward), "reward", reward, "[0, 1]")?;
+        }
         for play in plays {
             let inverse = &mut self.inverses[play.index];
             let step = self.eta * play.reward / play.probability;
@@ -106,6 +115,7 @@ impl Corral {
         }
         shift_to_distribution(&mut self.inverses);
         self.reweigh();
+        Ok(())
     }
 
     /// 1/w, for saving.
@@ -215,17 +225,19 @@ mod tests {
         // τ₀ played at probability ½ with reward 1: 1/w = (2 − 0.75·1/0.5, 2) = (0.5, 2).
         // 1/(0.5 + s) + 1/(2 + s) = 1: with v = 0.5 + s, 1/v + 1/(v + 1.5) = 1 is
         // v² − 0.5v − 1.5 = 0, so v = 1.5 and 1/w = (1.5, 3).
-        corral.update([play(0, 0.5, 1.0)]);
+        corral.update([play(0, 0.5, 1.0)]).expect("in range");
         assert_close(corral.weights(), &[2.0 / 3.0, 1.0 / 3.0]);
 
         // One batch, decided at different times. τ₀ at ½ with reward 1/3: 1.5 − 0.75·(1/3)/0.5 = 1.
         // τ₁ at 1/3 with reward 2/3 and at ½ with reward 0: 3 − 0.75·(2/3)·3 − 0 = 1.5.
         // 1/v + 1/(v + 0.5) = 1 is v² − 1.5v − 0.5 = 0, so v = (1.5 + √4.25)/2 = 1.780776406404415.
-        corral.update([
-            play(0, 0.5, 1.0 / 3.0),
-            play(1, 1.0 / 3.0, 2.0 / 3.0),
-            play(1, 0.5, 0.0),
-        ]);
+        corral
+            .update([
+                play(0, 0.5, 1.0 / 3.0),
+                play(1, 1.0 / 3.0, 2.0 / 3.0),
+                play(1, 0.5, 0.0),
+            ])
+            .expect("in range");
         let v = 0.5 * (1.5 + 4.25_f64.sqrt());
         assert_close(corral.weights(), &[1.0 / v, 1.0 / (v + 0.5)]);
         assert_close(
@@ -237,10 +249,10 @@ mod tests {
     #[test]
     fn no_reward_and_no_event_change_nothing() {
         let mut corral = Corral::geometric(6.0, 1024.0, 12, 0.025).expect("in range");
-        corral.update([play(3, 1.0 / 12.0, 1.0)]);
+        corral.update([play(3, 1.0 / 12.0, 1.0)]).expect("in range");
         let before = corral.weights().to_vec();
-        corral.update([]);
-        corral.update([play(5, before[5], 0.0)]);
+        corral.update([]).expect("in range");
+        corral.update([play(5, before[5], 0.0)]).expect("in range");
         assert_close(corral.weights(), &before);
     }
 
@@ -248,7 +260,7 @@ mod tests {
     fn one_tau_is_always_played() {
         let mut corral = Corral::new(vec![7.0], 0.3).expect("in range");
         for reward in [0.0, 1.0, 0.5] {
-            corral.update([play(0, 1.0, reward); 8]);
+            corral.update([play(0, 1.0, reward); 8]).expect("in range");
             assert_eq!(corral.weights(), [1.0]);
             assert_eq!(corral.draw(0.999), (0, 1.0));
         }
@@ -272,7 +284,7 @@ mod tests {
                         play(index, probability, rng.unit().round())
                     })
                     .collect();
-                corral.update(plays);
+                corral.update(plays).expect("in range");
                 let sum: f64 = corral.weights().iter().sum();
                 assert!((sum - 1.0).abs() < 1e-12, "{sum} at {step} of {k}");
                 assert!(corral.weights().iter().all(|&w| 0.0 < w && w <= 1.0));
@@ -293,7 +305,7 @@ mod tests {
                     play(index, probability, reward)
                 })
                 .collect();
-            corral.update(plays);
+            corral.update(plays).expect("in range");
         }
         assert!(0.9 < corral.weights()[4], "{:?}", corral.weights());
     }
@@ -301,7 +313,7 @@ mod tests {
     #[test]
     fn draws_have_the_stated_probabilities() {
         let mut corral = Corral::new(vec![1.0, 2.0, 3.0], 0.5).expect("in range");
-        corral.update([play(2, 1.0 / 3.0, 0.8)]);
+        corral.update([play(2, 1.0 / 3.0, 0.8)]).expect("in range");
         let mut counts = [0; 3];
         let mut rng = EventRng::new(7, 0, Stream::World);
         for _ in 0..100_000 {

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Certificate, ContextError, Loss, NormalizingConstant, NotANumber, OutOfRange, Propensity,
-    SampleError,
+    SampleError, checked_number,
 };
 
 /// An action, how probable it was, and all that is needed to make the decision again.
@@ -27,12 +27,15 @@ pub struct Decision<A> {
     /// Whether the density is given τ, or over all of the grid.
     pub density_kind: DensityKind,
     /// The smoothness played; 1 for explorers without.
+    #[serde(deserialize_with = "checked_number::positive")]
     pub tau: f64,
     /// Its place in the grid.
     pub tau_index: u32,
     /// The probability Corral gave it.
+    #[serde(deserialize_with = "checked_number::share")]
     pub tau_probability: f64,
     /// The greediness in force.
+    #[serde(deserialize_with = "checked_number::positive")]
     pub gamma: f64,
     /// What CappedIGW worked out; the uniform explorer is CappedIGW at τ = 1.
     pub capped: Option<CappedDraw>,
@@ -50,6 +53,7 @@ pub struct Decision<A> {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CappedDraw {
     /// g(a; β): what the paper logs, off by the factor κ.
+    #[serde(deserialize_with = "checked_number::positive")]
     pub g: f64,
     /// β, and how it was certified.
     pub certificate: Certificate,

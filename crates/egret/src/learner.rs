@@ -276,11 +276,12 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             })
             .collect();
         self.oracle.learn(&examples)?;
-        self.corral.update(events.iter().map(|event| Play {
+        let plays = events.iter().map(|event| Play {
             index: event.tau_index as usize,
             probability: event.tau_probability,
             reward: 1.0 - event.loss.get(),
-        }));
+        });
+        self.corral.update(plays).expect("the events were checked");
         self.batches = self.batches.saturating_add(1);
         Ok(())
     }

@@ -10,6 +10,7 @@ mod betting_martingale;
 mod capped_igw;
 mod catalogue;
 mod certificate;
+mod checked_number;
 mod coin_betting;
 mod context;
 mod corral;

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::proposer::{Proposals, Proposer};
-use crate::{Action, EventRng, Igw, NotANumber, OutOfRange, lanes};
+use crate::{Action, EventRng, Igw, NotANumber, OutOfRange, checked_number, lanes};
 
 /// z(β), exact or estimated without bias: what turns g into a density.
 ///
@@ -10,6 +10,7 @@ use crate::{Action, EventRng, Igw, NotANumber, OutOfRange, lanes};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct NormalizingConstant {
     /// z(β), or the mean of g over fresh draws of μ.
+    #[serde(deserialize_with = "checked_number::positive")]
     pub value: f64,
     /// How many draws; 0 where z was computed.
     pub draws: usize,
