@@ -8,9 +8,9 @@ use crate::normalizing_constant::{self, mean_weight};
 use crate::proposer::{Proposals, Proposer};
 use crate::rejection_sampler::RejectionSampler;
 use crate::{
-    Action, BettingMartingale, Certificate, DecideError, DrawBuffers, Draws, EventRng, FixedSample,
-    Igw, Item, MixtureMartingale, Normalizer, NormalizingConstant, NotANumber, OutOfRange, Promise,
-    ReferenceMeasure, RegressionOracle, RelativeError, SampleError, Stream,
+    Action, BettingMartingale, Catalogue, Certificate, DecideError, DrawBuffers, Draws, EventRng,
+    FixedSample, Igw, Item, MixtureMartingale, Normalizer, NormalizingConstant, NotANumber,
+    OutOfRange, Promise, ReferenceMeasure, RegressionOracle, RelativeError, SampleError, Stream,
 };
 
 /// CappedIGW (Rucker et al. 2023, Algorithm 2): dP/dμ = g(·; β)/z(β), with β such that
@@ -154,10 +154,10 @@ impl CappedSampler {
     ) -> bool {
         match self.normalization {
             Normalization::Exact => true,
-            Normalization::Auto => match measure.catalogue() {
-                Some(catalogue) => catalogue.len() as f64 <= FEW_ITEMS,
-                None => can_be_exact(measure, oracle),
-            },
+            Normalization::Auto => {
+                let few = |catalogue: &Catalogue| catalogue.len() as f64 <= FEW_ITEMS;
+                can_be_exact(measure, oracle) && measure.catalogue().is_none_or(few)
+            }
             _ => false,
         }
     }

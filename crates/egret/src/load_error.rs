@@ -16,6 +16,14 @@ pub enum LoadError {
         /// Known here.
         expected: u16,
     },
+    /// The header is cut short.
+    #[error("{found} bytes, of which the header alone takes {expected}")]
+    Header {
+        /// In the file.
+        found: usize,
+        /// In every header.
+        expected: usize,
+    },
     /// Fewer or more bytes than the header says.
     #[error("{found} bytes of content where the header says {expected}")]
     Length {

@@ -53,7 +53,7 @@ impl Normalizer for MixtureMartingale {
         let certified = |beta, n| self.promise.certificate(beta, Guarantee::Mixture, n);
         let bets = Bets::new(igw, self.promise.kappa_inf());
         let most = self.backstop.draws(igw);
-        // Before this many draws even g = 0 throughout would not let β rise above (1 − τ)/γ.
+        // Even g = 0 throughout would not let β rise above (1 − τ)/γ much sooner: no look before is worth its cost.
         let least = 1.15 * self.log_threshold / libm::log1p(-bets.bets[0]);
         // At least one: for τ near 1 a single draw tells.
         let mut n = (igw.tau() / 4.0).max(16.0).min(least).max(1.0) as usize;

@@ -68,9 +68,10 @@ fn content_of(bytes: &[u8]) -> Result<&[u8], LoadError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(LoadError::Magic {
         expected: "egretmdl",
     })?;
-    let cut_short = LoadError::Length {
-        found: 0,
-        expected: 0,
+    // The header is cut short: not even the length of the content is there.
+    let cut_short = LoadError::Header {
+        found: bytes.len(),
+        expected: MAGIC.len() + size_of::<u16>() + size_of::<u64>(),
     };
     let (version, rest) = rest.split_first_chunk().ok_or(cut_short.clone())?;
     let version = u16::from_le_bytes(*version);

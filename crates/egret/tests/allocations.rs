@@ -6,8 +6,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use egret::{
-    Action, ArgminDispersion, CappedIgw, Catalogue, Context, Explorer, Item, Learner, LearningRate,
-    LinearArgmin, Loss, Normalization, Settings, UniformInterval,
+    Action, ArgminDispersion, CappedIgw, Catalogue, Context, Explorer, FunctionOracle, Item,
+    Learner, LearningRate, LinearArgmin, Loss, Normalization, Product, Settings, UniformBox,
+    UniformInterval, Vector, Vectors,
 };
 
 /// The system's allocator, counting what each thread asks of it.
@@ -163,6 +164,49 @@ fn a_warm_decision_on_a_catalogue_allocates_nothing() {
             settings(explorer),
         )
         .expect("good settings");
+        assert_eq!(warm(&mut learner, &()), 0, "{explorer:?}");
+    }
+}
+
+/// Blind draws in three dimensions, a mixed space, and a κ∞ that keeps many order statistics.
+#[test]
+fn a_warm_decision_by_draws_allocates_nothing_elsewhere() {
+    let capped = |normalization, kappa_inf| {
+        Explorer::CappedIgw(CappedIgw {
+            normalization,
+            kappa_inf,
+            ..CappedIgw::default()
+        })
+    };
+    for explorer in [
+        capped(Normalization::Mixture, 4.0),
+        capped(Normalization::FixedSample, 1.5),
+    ] {
+        let cube = UniformBox::new(&[(0.0, 1.0); 3]).expect("in order");
+        let oracle = FunctionOracle::new(|(): &(), actions: &Vectors, out: &mut [f64]| {
+            for (out, row) in out.iter_mut().zip(actions.rows().as_chunks::<3>().0) {
+                *out = row.iter().sum::<f64>() / 3.0;
+            }
+        });
+        let mut learner: Learner<(), Vector> =
+            Learner::new(Box::new(cube), Box::new(oracle), settings(explorer))
+                .expect("good settings");
+        assert_eq!(warm(&mut learner, &()), 0, "{explorer:?}");
+
+        let mixed = Product::new(
+            UniformInterval::new(0.0, 1.0).expect("in order"),
+            Catalogue::uniform(10).expect("ten"),
+        );
+        let oracle = FunctionOracle::new(
+            |(): &(), (points, items): &(Vec<f64>, Vec<Item>), out: &mut [f64]| {
+                for ((out, point), item) in out.iter_mut().zip(points).zip(items) {
+                    *out = 0.5 * point + 0.05 * f64::from(item.0);
+                }
+            },
+        );
+        let mut learner: Learner<(), (f64, Item)> =
+            Learner::new(Box::new(mixed), Box::new(oracle), settings(explorer))
+                .expect("good settings");
         assert_eq!(warm(&mut learner, &()), 0, "{explorer:?}");
     }
 }
