@@ -20,6 +20,17 @@ pub struct Certificate {
     pub draws: usize,
 }
 
+impl Certificate {
+    /// τ = 1 allows only the uniform density: β = 1 makes g = 1 everywhere, without a draw.
+    pub(crate) const UNIFORM: Self = Self {
+        beta: 1.0,
+        guarantee: Guarantee::Exact,
+        kappa_inf: 1.0,
+        delta: 0.0,
+        draws: 0,
+    };
+}
+
 /// How a normaliser works, and so what its certificate rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Guarantee {

@@ -1,4 +1,4 @@
-use crate::{Certificate, Guarantee, Igw};
+use crate::{Certificate, Igw};
 
 /// z(β), dz/dβ, and whether some actions are at the cap.
 #[derive(Debug, Clone, Copy)]
@@ -55,14 +55,12 @@ pub(crate) fn solve<E>(
 pub(crate) fn certificate(beta: f64, z: f64) -> Certificate {
     Certificate {
         beta,
-        guarantee: Guarantee::Exact,
         kappa_inf: if (z - 1.0).abs() <= 1e-6 {
             1.0
         } else {
             (1.0 / z).max(1.0)
         },
-        delta: 0.0,
-        draws: 0,
+        ..Certificate::UNIFORM
     }
 }
 

@@ -9,8 +9,8 @@ use crate::smooth_igw::SmoothIgw;
 use crate::square_cb::SquareCb;
 use crate::{
     Action, Batch, CappedDraw, CappedIgw, Certificate, DecideError, Density, DensityKind, EventRng,
-    GammaSchedule, Guarantee, Igw, LossCurve, Normalization, NormalizingConstant, OutOfRange,
-    Propensity, ReferenceMeasure, RegressionOracle, Stream, Workspace,
+    GammaSchedule, Igw, LossCurve, Normalization, NormalizingConstant, OutOfRange, Propensity,
+    ReferenceMeasure, RegressionOracle, Stream, Workspace,
 };
 
 /// How an action is chosen, once f̂ is known.
@@ -245,13 +245,7 @@ fn choose_greedy<X: ?Sized, A: Action, M: GreedyMixture>(
 /// CappedIGW at τ = 1.
 const UNIFORM: CappedDraw = CappedDraw {
     g: 1.0,
-    certificate: Certificate {
-        beta: 1.0,
-        guarantee: Guarantee::Exact,
-        kappa_inf: 1.0,
-        delta: 0.0,
-        draws: 0,
-    },
+    certificate: Certificate::UNIFORM,
     z: NormalizingConstant {
         value: 1.0,
         draws: 0,

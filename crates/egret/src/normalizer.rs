@@ -58,15 +58,9 @@ impl Promise {
     }
 }
 
-/// At τ = 1 only the uniform density is allowed: β = 1 makes g = 1 everywhere, without a draw.
+/// What there is to know at τ = 1.
 pub(crate) fn uniform_certificate(igw: &Igw) -> Option<Certificate> {
-    (igw.tau() == 1.0).then_some(Certificate {
-        beta: 1.0,
-        guarantee: Guarantee::Exact,
-        kappa_inf: 1.0,
-        delta: 0.0,
-        draws: 0,
-    })
+    (igw.tau() == 1.0).then_some(Certificate::UNIFORM)
 }
 
 /// f̂(x, a) for independent a ∼ μ: those drawn so far, and more on demand.
