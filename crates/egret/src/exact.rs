@@ -1,3 +1,4 @@
+use crate::lanes::{LANES, tree};
 use crate::{Certificate, Igw};
 
 /// z(β), dz/dβ, and whether some actions are at the cap.
@@ -65,31 +66,53 @@ pub(crate) fn certificate(beta: f64, z: f64) -> Certificate {
 }
 
 /// Σ mᵢ g(f̂ᵢ; β) and its slope, over masses m. They have the same length.
-#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub(crate) fn weighted(tau: f64, gamma: f64, beta: f64, masses: &[f64], fhats: &[f64]) -> Slope {
-    const LANES: usize = crate::lanes::LANES;
-    let (mut z, mut dz, mut capped) = ([0.0; LANES], [0.0; LANES], [false; LANES]);
-    let mut add = |lane: usize, mass: f64, fhat: f64| {
-        let gap = fhat - beta;
-        let share = 1.0 / (1.0 + gamma * gap.max(0.0));
-        z[lane] += mass * share;
-        dz[lane] += if 0.0 < gap { mass * share * share } else { 0.0 };
-        capped[lane] |= gap <= 0.0;
-    };
+    let [shares, squares, capped] = sums(gamma, beta, masses, fhats).map(tree);
+    Slope {
+        z: tau * shares,
+        // At the cap the share is 1, and so is its square, but it has no slope.
+        dz: tau * gamma * (squares - capped),
+        capped: 0.0 < capped,
+    }
+}
+
+/// Lanes of Σ m·s, Σ m·s² and the mass at the cap, for s = g/τ. They are added up by the caller: where the compiler sees
+/// both it makes scalars of the lanes.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn sums(gamma: f64, beta: f64, masses: &[f64], fhats: &[f64]) -> [[f64; LANES]; 3] {
+    let mut sums = [[0.0; LANES]; 3];
     let (mass_rows, mass_rest) = masses.as_chunks::<LANES>();
     let (fhat_rows, fhat_rest) = fhats.as_chunks::<LANES>();
     for (masses, fhats) in mass_rows.iter().zip(fhat_rows) {
-        for lane in 0..LANES {
-            add(lane, masses[lane], fhats[lane]);
-        }
+        add(gamma, beta, masses, fhats, &mut sums);
     }
-    for (lane, (mass, fhat)) in mass_rest.iter().zip(fhat_rest).enumerate() {
-        add(lane, *mass, *fhat);
+    // What has no mass adds nothing.
+    let (mut masses, mut fhats) = ([0.0; LANES], [0.0; LANES]);
+    masses[..mass_rest.len()].copy_from_slice(mass_rest);
+    fhats[..fhat_rest.len()].copy_from_slice(fhat_rest);
+    add(gamma, beta, &masses, &fhats, &mut sums);
+    sums
+}
+
+/// Adds one row to the lanes.
+#[inline(always)]
+fn add(
+    gamma: f64,
+    beta: f64,
+    masses: &[f64; LANES],
+    fhats: &[f64; LANES],
+    [shares, squares, capped]: &mut [[f64; LANES]; 3],
+) {
+    let gaps = fhats.map(|fhat| (fhat - beta).max(0.0));
+    let share = gaps.map(|gap| 1.0 / (1.0 + gamma * gap));
+    for lane in 0..LANES {
+        shares[lane] += masses[lane] * share[lane];
     }
-    Slope {
-        z: tau * crate::lanes::tree(z),
-        dz: tau * gamma * crate::lanes::tree(dz),
-        capped: capped.into_iter().any(|capped| capped),
+    for lane in 0..LANES {
+        squares[lane] += masses[lane] * share[lane] * share[lane];
+    }
+    for lane in 0..LANES {
+        capped[lane] += if gaps[lane] == 0.0 { masses[lane] } else { 0.0 };
     }
 }
 

@@ -104,23 +104,25 @@ pub(crate) fn estimate<X: ?Sized, A: Action>(
 
 /// The mean of g(·; β) over predictions.
 pub(crate) fn mean_weight(igw: &Igw, beta: f64, fhats: &[f64]) -> f64 {
-    sum_of_weights(igw.tau(), igw.gamma(), beta, fhats) / fhats.len() as f64
+    let shares = lanes::tree(sums_of_shares(igw.gamma(), beta, fhats));
+    igw.tau() * shares / fhats.len() as f64
 }
 
+/// Lanes of Σ g/τ. They are added up by the caller: where the compiler sees both it makes scalars of the lanes.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
-fn sum_of_weights(tau: f64, gamma: f64, beta: f64, fhats: &[f64]) -> f64 {
-    let weight = |fhat: f64| tau / (1.0 + gamma * (fhat - beta).max(0.0));
+fn sums_of_shares(gamma: f64, beta: f64, fhats: &[f64]) -> [f64; lanes::LANES] {
+    let share = |fhat: f64| 1.0 / (1.0 + gamma * (fhat - beta).max(0.0));
     let mut sums = [0.0; lanes::LANES];
     let (chunks, rest) = fhats.as_chunks::<{ lanes::LANES }>();
     for chunk in chunks {
         for (sum, &fhat) in sums.iter_mut().zip(chunk) {
-            *sum += weight(fhat);
+            *sum += share(fhat);
         }
     }
     for (sum, &fhat) in sums.iter_mut().zip(rest) {
-        *sum += weight(fhat);
+        *sum += share(fhat);
     }
-    lanes::tree(sums)
+    sums
 }
 
 #[cfg(test)]
