@@ -12,6 +12,7 @@ mod report;
 mod steady_mean;
 
 use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -56,7 +57,18 @@ Examples:
   egret demo --seed 8 --out my-demo
   egret demo --decisions 2000 --json";
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // What went wrong and why, in one line: a backtrace is for those who write the program.
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let text = match Cli::parse().command {
         Command::Demo(args) => demo::demo(&args)?.into_bytes(),
         Command::Completions { shell } => {
