@@ -74,9 +74,11 @@ pub enum DensityKind {
 }
 
 impl<A> Decision<A> {
-    /// q/p: the weight of the event for a policy with density `q` at the action; none for a point mass.
+    /// q/p: the weight of the event for a policy with density `q` at the action; none for a point mass, nor where `q`
+    /// is negative, infinite or NaN.
     pub fn weight_of(&self, q: f64) -> Option<f64> {
-        Some(q / self.propensity.density()?.get())
+        let p = self.propensity.density()?.get();
+        (0.0 <= q && q.is_finite()).then_some(q / p)
     }
 
     /// The event to learn from, once the loss is known.
