@@ -44,12 +44,12 @@ struct Piece {
     crossing: f64,
 }
 
-/// A stretch with g ≤ `top`.
+/// A stretch of one piece: g on it is at most what it is at `start`, its end nearer to the minimum.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     start: f64,
     width: f64,
-    /// f̂ at the end nearer to the minimum.
+    /// f̂ at `start`.
     least: f64,
     /// ∫ g over it.
     z: f64,

@@ -28,8 +28,9 @@ impl NormalizingConstant {
 /// M independent draws have Var(ẑ)/z² ≤ (κτ − 1)/M: M = (κτ − 1)/ε² keeps the error below ε.
 ///
 /// On the line each draw comes from its own stratum, and Var(ẑ) = M⁻² Σ Varᵢ with Varᵢ at most a quarter of the squared
-/// range of g there. The ranges are at most τ each and add up to the variation of g, at most τ for each monotone piece of f̂: with P
-/// pieces Var(ẑ)/z² ≤ P (κτ/M)²/4, and M = κτ √P/(2ε) will do, where the oracle tells its pieces.
+/// range of g there. The ranges are at most τ each and add up to the variation of g, at most τ for each monotone piece of an f̂
+/// that does not jump: with P pieces Var(ẑ)/z² ≤ P (κτ/M)²/4, and M = κτ √P/(2ε) will do, where the oracle tells its
+/// pieces. Jumps between them may raise the error by √2.
 ///
 /// The error multiplies a weight that is unbiased already, and raises its second moment by the factor 1 + ε².
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -19,7 +19,8 @@ pub trait ReferenceMeasure<X: ?Sized, A: Action>: Send + Sync {
     /// How large the space is: what turns dP/dμ into a density by volume, or a probability.
     fn extent(&self) -> Extent;
 
-    /// The measure as a distribution on the line, if it is one.
+    /// The measure as a distribution on the line, if it is one. Its stratified draws are then one from each of `n`
+    /// parts of equal mass: how many ẑ takes rests on it.
     fn on_the_line(&self) -> Option<&dyn OnTheLine> {
         None
     }

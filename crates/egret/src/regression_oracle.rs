@@ -36,8 +36,9 @@ pub trait RegressionOracle<X: ?Sized, A: Action>: Send + Sync {
 
 /// An oracle over an interval that knows its minimum and where it turns.
 ///
-/// Between neighbouring break points f̂(x, ·) is monotone and smooth. If it is not, an exact
-/// normaliser's integral is wrong, and so are the densities.
+/// Between neighbouring break points f̂(x, ·) is monotone and smooth; at them it may turn or jump. An exact
+/// normaliser checks its integral and its envelope as it goes, and where they show that this does not hold the
+/// decision is an error.
 pub trait MonotonePieces {
     /// Where f̂(x, ·) is least.
     fn argmin(&self, prepared: &[f64]) -> f64;
