@@ -2,7 +2,7 @@ use std::f64::consts::PI;
 
 use crate::interval::Interval;
 use crate::inverse_cdf::{InverseCdf, LogConcave};
-use crate::strata::fill_stratified;
+use crate::strata::{append_quantiles, fill_stratified};
 use crate::{EventRng, Extent, OnTheLine, OutOfRange, ReferenceMeasure};
 
 /// A Beta(a, b) distribution, stretched to [low, high].
@@ -67,17 +67,11 @@ impl BetaPrior {
 
 impl<X: ?Sized> ReferenceMeasure<X, f64> for BetaPrior {
     fn sample(&self, _: &X, n: usize, rng: &mut EventRng, out: &mut Vec<f64>) {
-        let start = out.len();
-        out.resize(start + n, 0.0);
-        rng.fill_unit(&mut out[start..]);
-        self.quantiles(&mut out[start..]);
+        append_quantiles(self, n, out, |units| rng.fill_unit(units));
     }
 
     fn sample_stratified(&self, _: &X, n: usize, rng: &mut EventRng, out: &mut Vec<f64>) {
-        let start = out.len();
-        out.resize(start + n, 0.0);
-        fill_stratified(rng, &mut out[start..]);
-        self.quantiles(&mut out[start..]);
+        append_quantiles(self, n, out, |units| fill_stratified(rng, units));
     }
 
     fn extent(&self) -> Extent {

@@ -1,9 +1,22 @@
-use crate::EventRng;
+use crate::{EventRng, OnTheLine};
 
 /// Fills with (i + uᵢ)/n: one uniform draw from each of n equal parts of [0, 1), in order. Each part is divided into 2³².
 pub(crate) fn fill_stratified(rng: &mut EventRng, out: &mut [f64]) {
     rng.fill_coarse(out);
     place(out, 1.0 / out.len() as f64);
+}
+
+/// Appends the actions at `n` quantiles that `fill` chooses.
+pub(crate) fn append_quantiles(
+    line: &impl OnTheLine,
+    n: usize,
+    out: &mut Vec<f64>,
+    fill: impl FnOnce(&mut [f64]),
+) {
+    let start = out.len();
+    out.resize(start + n, 0.0);
+    fill(&mut out[start..]);
+    line.quantiles(&mut out[start..]);
 }
 
 /// Moves the i-th of [0, 1) into the i-th part.

@@ -1,7 +1,7 @@
 use multiversion::multiversion;
 
 use crate::interval::Interval;
-use crate::strata::fill_stratified;
+use crate::strata::{append_quantiles, fill_stratified};
 use crate::{EventRng, Extent, OnTheLine, OutOfRange, ReferenceMeasure};
 
 /// The uniform distribution on [low, high].
@@ -30,17 +30,11 @@ impl UniformInterval {
 
 impl<X: ?Sized> ReferenceMeasure<X, f64> for UniformInterval {
     fn sample(&self, _: &X, n: usize, rng: &mut EventRng, out: &mut Vec<f64>) {
-        let start = out.len();
-        out.resize(start + n, 0.0);
-        rng.fill_unit(&mut out[start..]);
-        stretch(&mut out[start..], self.0);
+        append_quantiles(self, n, out, |units| rng.fill_unit(units));
     }
 
     fn sample_stratified(&self, _: &X, n: usize, rng: &mut EventRng, out: &mut Vec<f64>) {
-        let start = out.len();
-        out.resize(start + n, 0.0);
-        fill_stratified(rng, &mut out[start..]);
-        stretch(&mut out[start..], self.0);
+        append_quantiles(self, n, out, |units| fill_stratified(rng, units));
     }
 
     fn extent(&self) -> Extent {
