@@ -1,3 +1,13 @@
+mod audit;
+mod off_policy;
+mod one_decision;
+mod online;
+mod page;
+mod picture;
+mod pricing;
+mod report;
+mod steady_mean;
+
 use std::path::{Path, PathBuf};
 use std::{fs, thread};
 
@@ -7,12 +17,11 @@ use egret::Normalization;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::audit::Audit;
-use crate::off_policy::{self, OffPolicy, Policy};
-use crate::one_decision::OneDecision;
-use crate::online::{self, Run};
-use crate::pricing::Customer;
-use crate::{page, picture, report};
+use self::audit::Audit;
+use self::off_policy::{OffPolicy, Policy};
+use self::one_decision::OneDecision;
+use self::online::Run;
+use self::pricing::Customer;
 
 /// What `egret demo` is told.
 #[derive(Debug, Args)]

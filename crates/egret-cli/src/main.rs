@@ -1,15 +1,6 @@
 //! The `egret` command.
 
-mod audit;
 mod demo;
-mod off_policy;
-mod one_decision;
-mod online;
-mod page;
-mod picture;
-mod pricing;
-mod report;
-mod steady_mean;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;

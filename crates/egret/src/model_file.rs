@@ -1,13 +1,13 @@
 use serde::{Deserialize, Serialize};
 
+use crate::framed::Frame;
 use crate::{Action, Learner, LoadError, Settings};
 
 // docs/model-format.md describes every byte.
-const MAGIC: &[u8; 8] = b"egretmdl";
-const VERSION: u16 = 1;
-/// Magic, version, length.
-const HEADER: usize = 8 + 2 + 8;
-const CHECKSUM: usize = 4;
+const FRAME: Frame = Frame {
+    magic: "egretmdl",
+    version: 1,
+};
 
 #[derive(Serialize, Deserialize)]
 struct Content<'a> {
@@ -28,14 +28,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             oracle: &self.oracle.save(),
         })
         .expect("numbers and lists of known length are written to memory");
-        let mut bytes = Vec::with_capacity(HEADER + content.len() + CHECKSUM);
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&(content.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&content);
-        let checksum = crc32fast::hash(&bytes);
-        bytes.extend_from_slice(&checksum.to_le_bytes());
-        bytes
+        FRAME.around(&content)
     }
 
     /// Takes on a saved model with its settings; on an error nothing has changed.
@@ -43,7 +36,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
     /// The measure and the kind of oracle are not in the file: the learner has to be made with those
     /// that the saved one had.
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
-        let content: Content<'_> = parse(content_of(bytes)?)?;
+        let content: Content<'_> = parse(FRAME.content_of(bytes)?)?;
         let (player, mut corral) = content
             .settings
             .build(&*self.measure, &*self.oracle)
@@ -61,43 +54,6 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         self.corral = corral;
         Ok(())
     }
-}
-
-/// What lies between header and checksum, once both are found right.
-fn content_of(bytes: &[u8]) -> Result<&[u8], LoadError> {
-    let rest = bytes.strip_prefix(MAGIC).ok_or(LoadError::Magic {
-        expected: "egretmdl",
-    })?;
-    // The header is cut short: not even the length of the content is there.
-    let cut_short = LoadError::Header {
-        found: bytes.len(),
-        expected: MAGIC.len() + size_of::<u16>() + size_of::<u64>(),
-    };
-    let (version, rest) = rest.split_first_chunk().ok_or(cut_short.clone())?;
-    let version = u16::from_le_bytes(*version);
-    if version != VERSION {
-        return Err(LoadError::Version {
-            found: version,
-            expected: VERSION,
-        });
-    }
-    let (length, rest) = rest.split_first_chunk().ok_or(cut_short)?;
-    let length = u64::from_le_bytes(*length);
-    let (content, checksum) = match rest.split_last_chunk::<CHECKSUM>() {
-        Some((content, checksum)) if content.len() as u64 == length => (content, checksum),
-        _ => {
-            return Err(LoadError::Length {
-                found: rest.len().saturating_sub(CHECKSUM) as u64,
-                expected: length,
-            });
-        }
-    };
-    let expected = u32::from_le_bytes(*checksum);
-    let found = crc32fast::hash(&bytes[..HEADER + content.len()]);
-    if found != expected {
-        return Err(LoadError::Checksum { found, expected });
-    }
-    Ok(content)
 }
 
 fn parse(content: &[u8]) -> Result<Content<'_>, LoadError> {
@@ -164,17 +120,6 @@ mod tests {
         Learner::new(Box::new(measure), Box::new(bowl), settings).expect("good settings")
     }
 
-    /// Header and checksum around a content.
-    fn framed(content: &[u8]) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&(content.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(content);
-        let checksum = crc32fast::hash(&bytes);
-        bytes.extend_from_slice(&checksum.to_le_bytes());
-        bytes
-    }
-
     fn refused(bytes: &[u8]) -> LoadError {
         let mut learner = other();
         let before = learner.save();
@@ -212,7 +157,7 @@ mod tests {
         );
         let mut longer = bytes.clone();
         longer.push(0);
-        let content = (bytes.len() - HEADER - CHECKSUM) as u64;
+        let content = (bytes.len() - 18 - 4) as u64;
         assert_eq!(
             refused(&longer),
             LoadError::Length {
@@ -223,9 +168,12 @@ mod tests {
         let mut damaged = bytes.clone();
         damaged[40] ^= 1;
         assert!(matches!(refused(&damaged), LoadError::Checksum { .. }));
-        let mut trailing = bytes[HEADER..bytes.len() - CHECKSUM].to_vec();
+        let mut trailing = bytes[18..bytes.len() - 4].to_vec();
         trailing.push(0);
-        assert!(matches!(refused(&framed(&trailing)), LoadError::Invalid(_)));
+        assert!(matches!(
+            refused(&FRAME.around(&trailing)),
+            LoadError::Invalid(_)
+        ));
     }
 
     #[test]
@@ -240,7 +188,7 @@ mod tests {
                 oracle: &state,
             };
             spoil(&mut content);
-            framed(&postcard::to_stdvec(&content).expect("in memory"))
+            FRAME.around(&postcard::to_stdvec(&content).expect("in memory"))
         };
         assert!(other().load(&spoiled(&|_| ())).is_ok());
         let invalid = |spoil: &dyn Fn(&mut Content<'_>)| {
@@ -322,7 +270,7 @@ mod tests {
             // With a right header and checksum it is the content that has to be refused.
             let mut learner = other();
             let before = learner.save();
-            if learner.load(&framed(&noise)).is_err() {
+            if learner.load(&FRAME.around(&noise)).is_err() {
                 prop_assert_eq!(learner.save(), before);
             }
         }
@@ -333,14 +281,14 @@ mod tests {
             edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         ) {
             let bytes = trained(3).save();
-            let mut content = bytes[HEADER..bytes.len() - CHECKSUM].to_vec();
+            let mut content = bytes[18..bytes.len() - 4].to_vec();
             for (place, value) in edits {
                 let place = place.index(content.len());
                 content[place] = value;
             }
             let mut learner = other();
             let before = learner.save();
-            match learner.load(&framed(&content)) {
+            match learner.load(&FRAME.around(&content)) {
                 Err(_) => prop_assert_eq!(learner.save(), before),
                 Ok(()) => {
                     let saved = learner.save();

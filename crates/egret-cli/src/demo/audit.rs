@@ -1,10 +1,10 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::off_policy::Weights;
-use crate::online::{BATCH, Logged, PriceLearner, Run};
-use crate::pricing::Customer;
-use crate::steady_mean::SteadyMean;
+use super::off_policy::Weights;
+use super::online::{BATCH, Logged, PriceLearner, Run};
+use super::pricing::Customer;
+use super::steady_mean::SteadyMean;
 
 /// What a log says of itself, checked without knowing the world.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,10 +1,10 @@
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
 
-use crate::audit::LARGEST_Z;
-use crate::demo::Findings;
-use crate::off_policy::Weights;
-use crate::picture::thousands;
+use super::Findings;
+use super::audit::LARGEST_Z;
+use super::off_policy::Weights;
+use super::picture::thousands;
 
 /// What the demo found, for a terminal.
 pub fn text(findings: &Findings) -> String {

@@ -1,6 +1,6 @@
-use crate::demo::Findings;
-use crate::picture::thousands;
-use crate::report::{self, Section};
+use super::Findings;
+use super::picture::thousands;
+use super::report::{self, Section};
 
 /// One page with all pictures and tables inside: it asks nothing of any network.
 pub fn html(findings: &Findings, pictures: &[String; 3]) -> String {

@@ -4,7 +4,7 @@ use egret::{
     LinearArgmin, Loss, LossCurve, Normalization, Settings, UniformInterval, geometric_taus,
 };
 
-use crate::pricing::{Customer, FEATURES};
+use super::pricing::{Customer, FEATURES};
 
 /// A learner that sets a price for each customer: linear argmin plus dispersion, as in the paper.
 pub type PriceLearner = Learner<Context, f64>;

@@ -1,9 +1,9 @@
 use anyhow::{Context as _, Result};
 use egret::{Igw, LossCurve};
 
-use crate::off_policy::Weights;
-use crate::online::{Logged, PriceLearner};
-use crate::pricing::Customer;
+use super::off_policy::Weights;
+use super::online::{Logged, PriceLearner};
+use super::pricing::Customer;
 
 /// What one decision looked like from inside: curves over all prices.
 #[derive(Debug)]

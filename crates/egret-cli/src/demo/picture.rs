@@ -3,9 +3,9 @@ use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
-use crate::demo::Curves;
-use crate::off_policy::{OffPolicy, Weights};
-use crate::one_decision::OneDecision;
+use super::Curves;
+use super::off_policy::{OffPolicy, Weights};
+use super::one_decision::OneDecision;
 
 // Okabe and Ito's colours: told apart by the colour-blind and in grey.
 const BLUE: RGBColor = RGBColor(0, 114, 178);

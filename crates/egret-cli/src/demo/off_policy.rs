@@ -2,9 +2,9 @@ use anyhow::Result;
 use egret::LossCurve;
 use serde::Serialize;
 
-use crate::online::{Logged, PriceLearner};
-use crate::pricing::{Customer, FEATURES, window};
-use crate::steady_mean::SteadyMean;
+use super::online::{Logged, PriceLearner};
+use super::pricing::{Customer, FEATURES, window};
+use super::steady_mean::SteadyMean;
 
 /// A policy that plays uniformly on a window of prices: for each customer a density is known exactly.
 #[derive(Debug)]

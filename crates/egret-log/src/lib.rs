@@ -1,0 +1,1 @@
+//! The log of egret's decisions: Parquet, JSON lines, dsjson.

@@ -1,0 +1,1 @@
+//! Off-policy evaluation, audits and learning over egret's log.
