@@ -1,6 +1,9 @@
 //! The `egret` command.
 
 mod demo;
+mod output;
+mod section;
+mod sheet;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
