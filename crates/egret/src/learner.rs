@@ -286,7 +286,9 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         Ok(())
     }
 
-    pub(crate) fn decide_seeded(
+    /// As [`decide_with`](Self::decide_with) under another seed: what the learner might as well have done, independent of
+    /// what it did.
+    pub fn decide_seeded(
         &self,
         seed: u64,
         event: u64,
