@@ -1,9 +1,12 @@
 //! Off-policy evaluation, audits and learning over egret's log.
 
 mod best_of;
+mod bets;
 mod bootstrap;
 mod capped_target;
+mod chunks;
 mod columns;
+mod comparison;
 mod confidence_sequence;
 mod diagnostics;
 mod empirical_bernstein;
@@ -13,26 +16,34 @@ mod evaluation;
 mod greedy_policy;
 mod kernel;
 mod lanes;
+mod layout;
 mod lower_mean;
 mod moments;
 mod normal_interval;
 mod pareto_tail;
+mod plan;
+mod report;
 mod slope;
 mod target;
+mod totals;
 mod uniform_target;
 mod verdict;
 
 pub use best_of::BestOf;
 pub use capped_target::{CappedTarget, with_settings};
 pub use columns::{Columns, ColumnsError};
+pub use comparison::{Comparison, ComparisonReport, Difference, PairedColumns};
 pub use confidence_sequence::{PathPoint, running_intersection};
 pub use diagnostics::Diagnostics;
 pub use estimate::{Confidence, Estimate, IntervalKind, UnknownInterval};
 pub use estimator::{Estimator, Hyperparameter, UnknownEstimator};
+pub use evaluation::{Evaluation, EvaluationError};
 pub use evaluation::{Evaluation, EvaluationError, Plan, PlanError, Report, Skipped};
 pub use greedy_policy::GreedyPolicy;
 pub use kernel::{Kernel, KernelShape, KernelTarget, PointPolicy};
 pub use lower_mean::LowerMean;
+pub use plan::{Plan, PlanError};
+pub use report::{Report, Skipped};
 pub use slope::{Candidate, geometric_bandwidths, slope};
 pub use target::{Chance, Target, TargetError, TargetWork, expected_loss};
 pub use uniform_target::UniformTarget;
