@@ -38,7 +38,6 @@ pub use diagnostics::Diagnostics;
 pub use estimate::{Confidence, Estimate, IntervalKind, UnknownInterval};
 pub use estimator::{Estimator, Hyperparameter, UnknownEstimator};
 pub use evaluation::{Evaluation, EvaluationError};
-pub use evaluation::{Evaluation, EvaluationError, Plan, PlanError, Report, Skipped};
 pub use greedy_policy::GreedyPolicy;
 pub use kernel::{Kernel, KernelShape, KernelTarget, PointPolicy};
 pub use lower_mean::LowerMean;
