@@ -1,4 +1,5 @@
 mod audit;
+mod exhaust;
 mod off_policy;
 mod one_decision;
 mod online;
@@ -128,6 +129,13 @@ pub fn demo(args: &DemoArgs) -> Result<String> {
     let page = args.out.join("index.html");
     let mut files = vec![page.clone()];
     files.extend(pictures.iter().map(|(name, _)| args.out.join(name)));
+    files.extend(exhaust::write(
+        &args.out,
+        args.seed,
+        &capped,
+        &customers,
+        &policies[1],
+    )?);
     let findings = Findings {
         seed: args.seed,
         decisions: customers.len(),

@@ -46,6 +46,8 @@ pub struct Run {
     pub checkpoints: Vec<(usize, Vec<u8>)>,
     /// The model halfway, with the decisions made until then.
     pub halfway: (usize, Vec<u8>),
+    /// The model at the end.
+    pub last: Vec<u8>,
 }
 
 impl Run {
@@ -139,6 +141,7 @@ pub fn run(
         exhaust: Vec::with_capacity(customers.len()),
         checkpoints: Vec::with_capacity(checkpoints),
         halfway: (0, Vec::new()),
+        last: Vec::new(),
     };
     let mut buffer = Vec::new();
     for (index, batch) in customers.chunks(BATCH).enumerate() {
@@ -171,6 +174,7 @@ pub fn run(
         learner.learn(&events)?;
         tick(batch.len());
     }
+    run.last = learner.save();
     Ok(run)
 }
 

@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use super::Findings;
 use super::audit::LARGEST_Z;
 use super::off_policy::Weights;
@@ -15,11 +17,14 @@ pub fn text(findings: &Findings) -> String {
         text += &section.text();
     }
     let page = findings.files[0].display();
+    let folder = findings.files[0].parent().unwrap_or(Path::new("."));
+    let folder = folder.display();
     text + &format!(
-        "\nPictures: open {page} in a browser; it needs no network.\n\nTry next:\n  \
-         cargo run --release -- demo --seed 8 --out my-demo\n  \
-         cargo run --release -- demo --json\n  \
-         cargo bench -p egret\n"
+        "\nPictures: open {page} in a browser; it needs no network.\n\nThe log and the models are in {folder}. Try next:\n  \
+         cargo run --release -- ope {folder}/exhaust.parquet --target uniform --target column:q_rule --steady\n  \
+         cargo run --release -- audit {folder}/exhaust.parquet --model {folder}/start.egret\n  \
+         cargo run --release -- exhaust head {folder}/exhaust.parquet\n  \
+         cargo run --release -- demo --seed 8 --out my-demo\n"
     )
 }
 
