@@ -1,7 +1,5 @@
 use anyhow::{Result, bail};
-use egret::{
-    Action, AnyLearner, Context, Item, Learner, Measure, ReferenceMeasure, Space, Vector,
-};
+use egret::{Action, AnyLearner, Context, Item, Learner, Measure, ReferenceMeasure, Space, Vector};
 use egret_log::FromLogged;
 
 /// One of the kinds of action that logs and models hold.

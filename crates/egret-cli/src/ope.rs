@@ -184,10 +184,7 @@ impl<'a> Request<'a> {
     /// Whether all that is asked for is in columns of Parquet files: then no record has to be made.
     fn columns_suffice(&self) -> bool {
         let in_columns = |target: &NamedTarget| {
-            matches!(
-                target.spec,
-                TargetSpec::Uniform | TargetSpec::Column { .. }
-            )
+            matches!(target.spec, TargetSpec::Uniform | TargetSpec::Column { .. })
         };
         self.args.model.is_none()
             && self.args.skip_bad.is_none()

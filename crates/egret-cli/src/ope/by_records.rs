@@ -48,8 +48,10 @@ pub fn evaluate(request: &Request<'_>) -> Result<Findings> {
     };
     match action {
         LoggedAction::Number(_) => evaluate_number(&parts, log),
-        LoggedAction::Vector(_) => evaluate_kind::<Vector>(&parts, log, &no_kernels),
-        LoggedAction::Item(_) => evaluate_kind::<Item>(&parts, log, &no_kernels),
+        LoggedAction::Vector(_) => {
+            evaluate_kind::<Vector>(&parts, log, &|target, _| no_kernel(target))
+        }
+        LoggedAction::Item(_) => evaluate_kind::<Item>(&parts, log, &|target, _| no_kernel(target)),
     }
 }
 
@@ -84,7 +86,7 @@ struct Ready<'a, A: Kind> {
 /// Makes the weighers of a kernel target; only intervals have any.
 type Kernels<'k, A> = dyn Fn(&NamedTarget, usize) -> Result<Vec<Ready<'k, A>>> + 'k;
 
-fn no_kernels<A: Kind>(target: &NamedTarget, _: usize) -> Result<Vec<Ready<'static, A>>> {
+fn no_kernel<'a, A: Kind>(target: &NamedTarget) -> Result<Vec<Ready<'a, A>>> {
     bail!(
         "{}: a kernel smooths a number on an interval, and the log's actions are none",
         target.name
@@ -120,7 +122,12 @@ impl<'a> Parts<'a> {
 
     /// The action space: the log's, or that of the first model.
     fn space(&self) -> Result<&Space> {
-        let of_model = || self.models.values().next().map(|model| &model.blueprint().space);
+        let of_model = || {
+            self.models
+                .values()
+                .next()
+                .map(|model| &model.blueprint().space)
+        };
         self.mu.as_deref().or_else(of_model).context(
             "the log does not say its reference measure (the field mu): a saved model would, give one with --model",
         )
@@ -171,10 +178,10 @@ fn evaluate_number(parts: &Parts<'_>, log: Log) -> Result<Findings> {
                         action: action.clone(),
                         kernel,
                     }),
-                    PolicySource::Model(path) => Box::new(ByTarget {
-                        target: Box::new(KernelTarget::new(&greedy[&**path], kernel)),
-                        draws: parts.request.args.draws,
-                    }),
+                    PolicySource::Model(path) => by_target(
+                        KernelTarget::new(&greedy[&**path], kernel),
+                        parts.request.args.draws,
+                    ),
                 };
                 let chosen = *bandwidth == Bandwidth::Slope;
                 Ok(ready(place, chosen.then_some(width), weigher))
@@ -182,6 +189,14 @@ fn evaluate_number(parts: &Parts<'_>, log: Log) -> Result<Findings> {
             .collect()
     };
     evaluate_kind::<f64>(parts, log, &kernels)
+}
+
+fn by_target<'a, A: Kind>(
+    target: impl Target<Context, A> + 'a,
+    draws: usize,
+) -> Box<dyn Weigher<A> + 'a> {
+    let target = Box::new(target);
+    Box::new(ByTarget { target, draws })
 }
 
 fn ready<'a, A: Kind>(
@@ -209,32 +224,26 @@ fn evaluate_kind<'k, A: Kind>(
     let measure = A::measure(parts.space()?)?
         .context("the actions of the log are not those of its reference measure")?;
     let others = others::<A>(parts)?;
-    let by_target = |target: Box<dyn Target<Context, A> + '_>| ByTarget {
-        target,
-        draws: args.draws,
-    };
     let mut targets: Vec<Ready<'_, A>> = Vec::new();
     for (place, target) in args.targets.iter().enumerate() {
         let learner = |path: &Path| learner_of::<A>(&parts.model(path).learner, path);
         let made = || -> Result<Vec<Ready<'_, A>>> {
             let weigher: Box<dyn Weigher<A> + '_> = match &target.spec {
-                TargetSpec::Uniform => Box::new(by_target(Box::new(UniformTarget::new(&*measure)))),
+                TargetSpec::Uniform => by_target(UniformTarget::new(&*measure), args.draws),
                 TargetSpec::BestOf { m, model } => {
                     let oracle = learner(model)?.oracle();
-                    Box::new(by_target(Box::new(BestOf::m(&*measure, oracle, *m)?)))
+                    by_target(BestOf::m(&*measure, oracle, *m)?, args.draws)
                 }
                 TargetSpec::Smooth { tau, model } => {
                     let oracle = learner(model)?.oracle();
-                    Box::new(by_target(Box::new(BestOf::smooth(
-                        &*measure, oracle, *tau,
-                    )?)))
+                    by_target(BestOf::smooth(&*measure, oracle, *tau)?, args.draws)
                 }
                 TargetSpec::CappedIgw { model, tau, gamma } => {
                     let learner = match (tau, gamma) {
                         (None, None) => learner(model)?,
                         _ => learner_of::<A>(&others[&place], model)?,
                     };
-                    Box::new(by_target(Box::new(CappedTarget::new(learner)?)))
+                    by_target(CappedTarget::new(learner)?, args.draws)
                 }
                 TargetSpec::Column { density, baseline } => Box::new(ByColumn {
                     density: density.clone(),

@@ -167,7 +167,10 @@ impl Findings {
             }
         }
         for row in &self.rows {
-            let note = row.note.as_ref().map(|note| format!("{}: {note}.", row.policy));
+            let note = row
+                .note
+                .as_ref()
+                .map(|note| format!("{}: {note}.", row.policy));
             if let Some(note) = note
                 && !after.contains(&note)
             {

@@ -170,7 +170,10 @@ impl<'a> Options<'a> {
                 }
                 None => {
                     let before = options.bare.replace(part);
-                    ensure!(before.is_none(), "{kind} does not know what to do with {part:?}");
+                    ensure!(
+                        before.is_none(),
+                        "{kind} does not know what to do with {part:?}"
+                    );
                 }
             }
         }

@@ -17,11 +17,6 @@ pub trait Weigher<A: Action>: Send + Sync {
     /// q and the baseline at one event.
     fn weigh(&self, event: &Event<'_, A>, work: &mut TargetWork<A>) -> Result<Weighed>;
 
-    /// A number that q never exceeds, if one is known.
-    fn largest_density(&self) -> Option<f64> {
-        None
-    }
-
     /// What to know before the value is believed.
     fn caveat(&self) -> Option<String> {
         None
@@ -41,7 +36,6 @@ pub struct Event<'a, A: Action> {
 }
 
 /// Where predictions come from.
-#[derive(Clone, Copy)]
 pub enum Fhat<'a, A: Action> {
     /// From nowhere.
     Absent,
@@ -50,6 +44,15 @@ pub enum Fhat<'a, A: Action> {
     /// A model's f̂.
     Oracle(&'a dyn RegressionOracle<Context, A>),
 }
+
+// By hand, since a derive would ask that actions can be copied, where references do.
+impl<A: Action> Clone for Fhat<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A: Action> Copy for Fhat<'_, A> {}
 
 impl<A: Action> Event<'_, A> {
     /// f̂(x, a).
@@ -120,10 +123,6 @@ impl<A: Action> Weigher<A> for ByTarget<'_, A> {
         Ok(Weighed { q, baseline })
     }
 
-    fn largest_density(&self) -> Option<f64> {
-        self.target.largest_density()
-    }
-
     fn caveat(&self) -> Option<String> {
         self.target.caveat()
     }
@@ -190,10 +189,6 @@ impl Weigher<f64> for ByKernel {
             q: self.kernel.density(center, *event.action)?,
             baseline,
         })
-    }
-
-    fn largest_density(&self) -> Option<f64> {
-        Some(self.kernel.largest_density())
     }
 
     fn caveat(&self) -> Option<String> {

@@ -42,7 +42,11 @@ impl Weights {
     pub fn bins(&self) -> impl Iterator<Item = (f64, f64, f64)> {
         let holds = |count: &u64| 0 < *count;
         let first = self.counts.iter().position(holds).unwrap_or(0);
-        let end = self.counts.iter().rposition(holds).map_or(0, |last| last + 1);
+        let end = self
+            .counts
+            .iter()
+            .rposition(holds)
+            .map_or(0, |last| last + 1);
         let edge = |place: usize| LEAST * 10_f64.powf(place as f64 / BINS_PER_DECADE);
         (first..end).map(move |place| {
             let share = self.counts[place] as f64 / self.all as f64;
