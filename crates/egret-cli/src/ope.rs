@@ -181,7 +181,7 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// Whether all that is asked for is in columns of Parquet files: then no record has to be made.
+    /// Whether all that is asked for is in columns of numbers: then no record has to be made.
     fn columns_suffice(&self) -> bool {
         let in_columns = |target: &NamedTarget| {
             matches!(target.spec, TargetSpec::Uniform | TargetSpec::Column { .. })
@@ -195,11 +195,6 @@ impl<'a> Request<'a> {
                     .targets
                     .iter()
                     .any(|target| target.spec == TargetSpec::Uniform))
-            && self
-                .args
-                .logs
-                .iter()
-                .all(|log| log.extension().is_some_and(|ending| ending == "parquet"))
     }
 
     /// Whether estimators use f̂.

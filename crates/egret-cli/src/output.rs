@@ -2,7 +2,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use tempfile::NamedTempFile;
+use tempfile::Builder;
 
 /// Writes a file whole or not at all: beside its place first, then renamed.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -11,7 +11,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         _ => Path::new("."),
     };
     let written = || -> Result<()> {
-        let mut file = NamedTempFile::new_in(folder)?;
+        let mut file = readable(&mut Builder::new()).tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.persist(path)?;
         Ok(())
@@ -20,6 +20,18 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         let path = path.display();
         format!("cannot write {path}: name a place in a folder that is there and can be written")
     })
+}
+
+/// As any new file, where temporary ones would be for one's own eyes.
+#[cfg(unix)]
+fn readable<'a, 'b>(builder: &'a mut Builder<'b, 'b>) -> &'a mut Builder<'b, 'b> {
+    use std::os::unix::fs::PermissionsExt as _;
+    builder.permissions(std::fs::Permissions::from_mode(0o666))
+}
+
+#[cfg(not(unix))]
+fn readable<'a, 'b>(builder: &'a mut Builder<'b, 'b>) -> &'a mut Builder<'b, 'b> {
+    builder
 }
 
 /// What a picture is asked for as, told by the name of its file.

@@ -97,9 +97,9 @@ pub fn page(title: &str, heading: &str, sections: &str) -> String {
 }
 
 const STYLE: &str = "\
-body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff }\
+body { font: 16px/1.5 sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff }\
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }\
-th, td { padding: .25rem .75rem; border-bottom: 1px solid #ccc; text-align: right }\
+th, td { padding: .25rem .75rem; border-bottom: 1px solid #ccc; text-align: right; white-space: nowrap }\
 .word { text-align: left }\
 .wide { overflow-x: auto }\
 svg { max-width: 100%; height: auto }";

@@ -41,7 +41,7 @@ pub struct Row {
     pub mean_weight: f64,
     /// The share of events with weight 0.
     pub zero_share: f64,
-    /// The mean of κ = 1/z over the log, where it tells z.
+    /// The mean of 1/z over the log, where it tells z: an estimate of κ.
     pub kappa: Option<f64>,
     /// How many more events make the interval half as wide.
     pub more_events: Option<u64>,
@@ -261,15 +261,27 @@ impl Findings {
                 }
             }
             for skipped in &report.skipped {
-                remarks.push(format!(
-                    "{policy}: no {} interval for {}: {}.",
+                let remark = format!(
+                    "No {} interval for {}: {}.",
                     skipped.interval, skipped.estimator, skipped.reason
-                ));
+                );
+                if !remarks.contains(&remark) {
+                    remarks.push(remark);
+                }
             }
             policies.push((policy, valuation.weights[one].clone(), report.path));
         }
         if let Some(against) = request.against {
             rows.extend(differences(request, evaluated, valuation, against)?);
+        }
+        let kappa = valuation.kappa();
+        for row in &mut rows {
+            row.kappa = kappa;
+        }
+        if let Some(kappa) = kappa {
+            remarks.push(format!(
+                "1/z over the log, an estimate of kappa: {kappa:.2} on average. Densities that leave it out are off by as much."
+            ));
         }
         if 0 < valuation.atoms {
             remarks.push(format!(
@@ -283,7 +295,6 @@ impl Findings {
                 thousands(valuation.without_loss as f64)
             ));
         }
-        remarks.dedup();
         Ok(Self {
             rows,
             policies,
@@ -368,7 +379,7 @@ impl Row {
             max_weight: estimate.max_weight,
             mean_weight: estimate.mean_weight,
             zero_share: estimate.zero_share,
-            kappa: estimate.kappa,
+            kappa: None,
             more_events: estimate.more_events,
             verdict: estimate.verdict.words.clone(),
             verdict_kind: estimate.verdict.kind,
@@ -397,7 +408,7 @@ impl Row {
             max_weight: worse.largest_weights.first().copied().unwrap_or(0.0),
             mean_weight: worse.mean_weight,
             zero_share: worse.zero_share,
-            kappa: worse.kappa,
+            kappa: None,
             more_events: difference.more_events,
             verdict: difference.verdict.words.clone(),
             verdict_kind: difference.verdict.kind,

@@ -13,7 +13,7 @@ pub struct Weighted {
     pub fhats: Vec<f64>,
     /// τ/(τ + γ), where events are to be steadied.
     pub shares: Vec<f64>,
-    /// κ, where the log tells z.
+    /// κ, of the events that tell z.
     pub kappas: Vec<f64>,
     /// For each target: w, and E_q f̂ where there is an f̂.
     pub targets: Vec<(Vec<f64>, Vec<f64>)>,
@@ -58,7 +58,7 @@ impl Weighted {
             fhats: self.optional(&self.fhats),
             baselines: self.optional(baselines),
             shares: self.optional(&self.shares),
-            kappas: self.optional(&self.kappas),
+            kappas: None,
         }
     }
 
@@ -90,6 +90,8 @@ pub struct Valuation {
     pub atoms: u64,
     /// Events whose loss is not known.
     pub without_loss: u64,
+    /// Σ κ over the events that tell it, and how many they are.
+    kappa: (f64, u64),
     /// Whether weights are drawn.
     histograms: bool,
 }
@@ -112,6 +114,7 @@ impl Valuation {
             against,
             atoms: 0,
             without_loss: 0,
+            kappa: (0.0, 0),
             histograms: request.args.plot.is_some(),
         })
     }
@@ -121,6 +124,8 @@ impl Valuation {
         for (target, evaluation) in self.evaluations.iter_mut().enumerate() {
             evaluation.observe(&events.columns(target))?;
         }
+        self.kappa.0 += events.kappas.iter().sum::<f64>();
+        self.kappa.1 += events.kappas.len() as u64;
         if self.histograms {
             for (histogram, (weights, _)) in self.weights.iter_mut().zip(&events.targets) {
                 weights.iter().for_each(|&weight| histogram.add(weight));
@@ -132,6 +137,12 @@ impl Valuation {
             }
         }
         Ok(())
+    }
+
+    /// The mean κ of the log, if it tells any.
+    pub fn kappa(&self) -> Option<f64> {
+        let (sum, events) = self.kappa;
+        (0 < events).then(|| sum / events as f64)
     }
 
     /// Tells the evaluations what was left out.

@@ -193,7 +193,7 @@ impl Weigher<f64> for ByKernel {
 
     fn caveat(&self) -> Option<String> {
         Some(format!(
-            "this is the value of the policy smoothed over about {} either way, which is not that of the policy itself",
+            "this is the value of the policy smoothed over about {:.4} either way, which is not that of the policy itself",
             self.kernel.bandwidth()
         ))
     }
