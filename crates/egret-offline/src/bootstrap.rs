@@ -143,3 +143,48 @@ fn add_counted(counts: &[u8], z: [f64; 4], sums: [&mut Vec<f64>; 4]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_poisson() {
+        let mut replicates = Replicates::new(200, 1);
+        replicates.open(1, 0, 5_000);
+        let mut found = [0_u32; 8];
+        for &count in &replicates.counts {
+            found[usize::from(count).min(7)] += 1;
+        }
+        let n = 1e6;
+        let mut before = 0.0;
+        for (k, found) in found.into_iter().enumerate() {
+            let until = if k == 7 { 1.0 } else { DISTRIBUTION[k] };
+            let expected = until - before;
+            before = until;
+            // Five standard errors.
+            let error = (expected * (1.0 - expected) / n).sqrt();
+            assert!((f64::from(found) / n - expected).abs() < 5.0 * error, "{k}");
+        }
+    }
+
+    #[test]
+    fn a_row_is_drawn_alike_wherever_it_is() {
+        let mut whole = Replicates::new(50, 1);
+        whole.open(7, 100, 20);
+        let mut part = Replicates::new(50, 1);
+        part.open(7, 110, 10);
+        assert_eq!(whole.counts[500..], part.counts);
+        part.open(8, 110, 10);
+        assert_ne!(whole.counts[500..], part.counts);
+    }
+
+    #[test]
+    fn percentiles_lie_between_order_statistics() {
+        let estimates: Vec<f64> = (0..=100).rev().map(f64::from).collect();
+        let (low, high) = percentile_interval(&estimates, 0.05);
+        assert!((low - 2.5).abs() < 1e-12 && (high - 97.5).abs() < 1e-12);
+        assert_eq!(percentile_interval(&[f64::NAN, 3.0], 0.1), (3.0, 3.0));
+        assert!(percentile_interval(&[], 0.1).0.is_nan());
+    }
+}

@@ -93,9 +93,8 @@ impl<'a> Columns<'a> {
                     losses: self.len(),
                 });
             }
-            // One test of all, with no early end, is many times faster; where the bad one is comes after.
-            let bad = |value: &f64| !allowed.contains(value);
-            if column.iter().fold(false, |any, value| any | bad(value)) {
+            if !all_within(column, *allowed.start(), *allowed.end()) {
+                let bad = |value: &f64| !allowed.contains(value);
                 let place = column.iter().position(bad).expect("one of them is bad");
                 return Err(ColumnsError::Value {
                     name,
@@ -110,7 +109,7 @@ impl<'a> Columns<'a> {
 
     /// Refuses a weight above the bound that was promised.
     pub(crate) fn check_bound(&self, first: u64, bound: Option<f64>) -> Result<(), ColumnsError> {
-        let bound = bound.unwrap_or(f64::INFINITY);
+        let Some(bound) = bound else { return Ok(()) };
         match self.weights.iter().position(|&w| bound < w) {
             None => Ok(()),
             Some(place) => Err(ColumnsError::WeightAboveBound {
@@ -120,6 +119,14 @@ impl<'a> Columns<'a> {
             }),
         }
     }
+}
+
+/// Whether all values are in [low, high]. It looks at all of them: with no early end that is many times faster.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn all_within(values: &[f64], low: f64, high: f64) -> bool {
+    values
+        .iter()
+        .fold(true, |all, &value| all & (low <= value) & (value <= high))
 }
 
 /// Which optional columns there are.

@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use crate::LowerMean;
-use crate::lower_mean::{largest_refuted, log_sum_exp};
+use crate::lower_mean::{LogWealth, largest_refuted};
 
 /// Bounds on a mean from both sides that hold at all times at once, whenever one looks and stops.
 ///
@@ -60,14 +60,18 @@ impl Side {
         }
     }
 
-    fn log_wealth(&self, v: f64, times: f64) -> f64 {
+    fn log_wealth(&self, v: f64, times: f64) -> LogWealth {
+        // Wealth is shared out evenly.
         let share = libm::log(self.parts.len() as f64);
-        let logs: Vec<f64> = self
-            .parts
-            .iter()
-            .map(|(offset, mean)| mean.log_wealth_after(v + offset, times) - share)
-            .collect();
-        log_sum_exp(&logs)
+        let mut wealths = Vec::with_capacity(self.parts.len());
+        for (offset, mean) in &self.parts {
+            let LogWealth { log, slope } = mean.log_wealth_after(v + offset, times);
+            wealths.push(LogWealth {
+                log: log - share,
+                slope,
+            });
+        }
+        LogWealth::total(&wealths)
     }
 
     fn bound(&self, alpha: f64, most: f64, times: f64) -> f64 {
@@ -191,5 +195,65 @@ impl Path {
                 PathPoint { n: *n, low, high }
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_six_in_each_doubling() {
+        let mut n = 0;
+        let mut looks = Vec::new();
+        while n < 1 << 20 {
+            n = Path::next_after(n);
+            looks.push(n);
+        }
+        assert_eq!(looks[..8], [1, 2, 3, 4, 5, 6, 7, 8]);
+        let in_doubling = |from: u64| looks.iter().filter(|&&n| from < n && n <= 2 * from).count();
+        assert_eq!(in_doubling(1 << 12), 6);
+        assert_eq!(in_doubling(1 << 19), 6);
+        assert!(looks.contains(&(1 << 15)));
+    }
+
+    #[test]
+    fn an_intersection_never_widens() {
+        let point = |n, low, high| PathPoint { n, low, high };
+        let path = [point(1, 0.0, 0.9), point(2, 0.2, 1.0), point(4, 0.1, 0.7)];
+        let cut = running_intersection(&path);
+        assert_eq!(
+            cut,
+            [point(1, 0.0, 0.9), point(2, 0.2, 0.9), point(4, 0.2, 0.7)]
+        );
+    }
+
+    #[test]
+    fn a_part_with_an_offset_bounds_the_same_mean() {
+        // X = 0.25 throughout, and X + 3 with an offset of 3: both say that the mean is about ¼.
+        let mut plain = Side::new(&[0.0]);
+        plain.observe(0, &[0.25; 4_000], None);
+        let mut shifted = Side::new(&[3.0]);
+        shifted.observe(0, &[3.25; 4_000], None);
+        for side in [plain, shifted] {
+            let bound = side.bound(0.05, 1.0, 1.0);
+            assert!((0.24..0.25).contains(&bound), "{bound}");
+        }
+    }
+
+    #[test]
+    fn a_certain_mean_needs_no_more_events() {
+        let mut sides = Sides {
+            below: Side::new(&[0.0]),
+            above: Side::new(&[0.0]),
+        };
+        let half = [0.0, 1.0].repeat(500);
+        sides.below.observe(0, &half, None);
+        sides.above.observe(0, &half, None);
+        let times = sides.times_until_half(0.05, 1.0).expect("it shrinks");
+        // A little more than four: the price of looking at any time grows slowly.
+        assert!((3.9..4.6).contains(&times), "{times}");
+        let (low, high) = sides.interval(0.05, 1.0);
+        assert!((low + high - 1.0).abs() < 1e-9, "{low} {high}");
     }
 }

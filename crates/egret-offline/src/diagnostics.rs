@@ -173,7 +173,68 @@ impl Top {
     }
 
     fn settle(&mut self) {
+        if Self::ROOM < self.values.len() {
+            self.values
+                .select_nth_unstable_by(Self::ROOM - 1, |a, b| b.total_cmp(a));
+            self.values.truncate(Self::ROOM);
+        }
         self.values.sort_unstable_by(|a, b| b.total_cmp(a));
-        self.values.truncate(Self::ROOM);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        let columns = Columns {
+            losses: &[0.0; 4],
+            weights: &[0.0, 1.0, 3.0, 0.0],
+            kappas: Some(&[1.0, 2.0, 2.0, 3.0]),
+            ..Columns::default()
+        };
+        let summary = WeightSummary::of(&columns, &WeightSummary::new());
+        let found = summary.diagnostics(2);
+        assert_eq!(found.n, 4);
+        assert_eq!(found.left_out, 2);
+        assert_eq!(found.ess, 1.6);
+        assert_eq!(found.largest_weights, [3.0, 1.0]);
+        assert_eq!(found.largest_share, 0.75);
+        assert_eq!(found.zero_share, 0.5);
+        assert_eq!(found.mean_weight, 1.0);
+        // Variance (1 + 0 + 4 + 1)/3 = 2.
+        assert!((found.mean_weight_error - 0.5_f64.sqrt()).abs() < 1e-15);
+        assert_eq!(found.kappa, Some(2.0));
+        assert_eq!(found.pareto_k, None);
+    }
+
+    #[test]
+    fn shares_enter_what_they_should() {
+        let columns = Columns {
+            losses: &[0.0; 2],
+            weights: &[1.0, 4.0],
+            shares: Some(&[1.0, 0.25]),
+            ..Columns::default()
+        };
+        let found = WeightSummary::of(&columns, &WeightSummary::new()).diagnostics(0);
+        assert_eq!(found.ess, 2.0);
+        assert_eq!(found.largest_share, 0.5);
+        assert_eq!(found.largest_weights, [4.0, 1.0]);
+        assert_eq!(found.mean_weight, 1.6);
+    }
+
+    #[test]
+    fn the_largest_are_found_in_any_parts() {
+        let values: Vec<f64> = (0..9_000).map(|i| f64::from(i * 7_919 % 9_001)).collect();
+        let mut sorted = values.clone();
+        sorted.sort_by(|a, b| b.total_cmp(a));
+        let mut top = Top::new();
+        for part in values.chunks(700) {
+            let mut more = Top::new();
+            more.add(part, top.floor());
+            top.merge(&more);
+        }
+        assert_eq!(top.values, sorted[..Top::ROOM]);
     }
 }

@@ -1,6 +1,6 @@
 use crate::bets::Bet;
 use crate::estimator::Rule;
-use crate::{Estimator, Hyperparameter, IntervalKind, Plan};
+use crate::{Estimator, IntervalKind, Plan};
 
 /// What is summed for each event.
 #[derive(Debug, Clone)]
@@ -42,10 +42,7 @@ impl Layout {
         }
     }
 
-    pub(crate) fn tuned(&self, slot: usize) -> bool {
-        self.rules[slot].estimator.hyperparameter() == Some(Hyperparameter::Tuned)
-    }
-
+    /// Which bet is that of an estimator, or why there is none.
     pub(crate) fn bet_on(&self, estimator: Estimator) -> Result<usize, &'static str> {
         let place = self.bets.iter().position(|bet| {
             matches!(

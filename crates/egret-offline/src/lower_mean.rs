@@ -107,31 +107,34 @@ impl LowerMean {
         self.counts.iter().map(|&(_, events)| events).sum()
     }
 
-    /// ln of the wealth of who bets against the mean `v` ≥ 0. It falls in v.
+    /// ln of the wealth of who bets against the mean `v` ≥ 0. It falls in v, and is convex.
     pub fn log_wealth(&self, v: f64) -> f64 {
-        self.log_wealth_after(v, 1.0)
+        self.log_wealth_after(v, 1.0).log
     }
 
     /// The same if the log were `times` as long, with all its events so many times.
-    pub(crate) fn log_wealth_after(&self, v: f64, times: f64) -> f64 {
+    pub(crate) fn log_wealth_after(&self, v: f64, times: f64) -> LogWealth {
         let prior = &*LOG_PRIOR;
-        let mut logs = [0.0; BETS];
-        for (j, log) in logs.iter_mut().enumerate() {
-            let theta = bet(j);
-            let mut against = 0.0;
+        let wealths: [LogWealth; BETS] = std::array::from_fn(|j| {
+            let (mut against, mut slope) = (0.0, 0.0);
             for &(exponent, events) in &self.counts {
-                against += events as f64 * libm::log1p(theta * power_of_two(exponent) * v);
+                let theta = bet(j) * power_of_two(exponent);
+                against += events as f64 * libm::log1p(theta * v);
+                slope += events as f64 * theta / (1.0 + theta * v);
             }
-            *log = times * (self.sums[j] - against) + prior[j];
-        }
-        log_sum_exp(&logs)
+            LogWealth {
+                log: times * (self.sums[j] - against) + prior[j],
+                slope: -times * slope,
+            }
+        });
+        LogWealth::total(&wealths)
     }
 
     /// The largest v in [0, `most`] such that it and all below it are refuted; 0 if none is.
     ///
     /// The probability that it is ever above the mean is at most `alpha`.
     pub fn bound(&self, alpha: f64, most: f64) -> f64 {
-        largest_refuted(alpha, most, |v| self.log_wealth(v))
+        largest_refuted(alpha, most, |v| self.log_wealth_after(v, 1.0))
     }
 }
 
@@ -141,10 +144,35 @@ impl Default for LowerMean {
     }
 }
 
-/// The largest v in [0, most] with log_wealth(v) ≥ ln(1/α), from below, where log_wealth falls in v.
-pub(crate) fn largest_refuted(alpha: f64, most: f64, log_wealth: impl Fn(f64) -> f64) -> f64 {
+/// The logarithm of a wealth, and how it changes with v.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct LogWealth {
+    pub(crate) log: f64,
+    pub(crate) slope: f64,
+}
+
+impl LogWealth {
+    /// Of all these wealths together.
+    pub(crate) fn total(wealths: &[Self]) -> Self {
+        let most = wealths.iter().map(|wealth| wealth.log);
+        let most = most.fold(f64::NEG_INFINITY, f64::max);
+        let (mut sum, mut slope) = (0.0, 0.0);
+        for wealth in wealths {
+            let share = libm::exp(wealth.log - most);
+            sum += share;
+            slope += share * wealth.slope;
+        }
+        Self {
+            log: most + libm::log(sum),
+            slope: slope / sum,
+        }
+    }
+}
+
+/// The largest v in [0, most] with log_wealth(v) ≥ ln(1/α), from below, where log_wealth falls in v and is convex.
+pub(crate) fn largest_refuted(alpha: f64, most: f64, log_wealth: impl Fn(f64) -> LogWealth) -> f64 {
     let threshold = -libm::log(alpha);
-    let refuted = |v: f64| threshold <= log_wealth(v);
+    let refuted = |v: f64| threshold <= log_wealth(v).log;
     if !refuted(0.0) {
         return 0.0;
     }
@@ -152,7 +180,7 @@ pub(crate) fn largest_refuted(alpha: f64, most: f64, log_wealth: impl Fn(f64) ->
         return most;
     }
     let (mut low, mut high) = (0.0, most);
-    while 1e-12 * most < high - low {
+    for _ in 0..6 {
         let middle = 0.5 * (low + high);
         if refuted(middle) {
             low = middle;
@@ -160,14 +188,17 @@ pub(crate) fn largest_refuted(alpha: f64, most: f64, log_wealth: impl Fn(f64) ->
             high = middle;
         }
     }
-    low
-}
-
-/// ln Σ exp(log).
-pub(crate) fn log_sum_exp(logs: &[f64]) -> f64 {
-    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let sum: f64 = logs.iter().map(|log| libm::exp(log - most)).sum();
-    most + libm::log(sum)
+    // Newton's steps from the left never pass the root of a falling convex function: v stays refuted, but for rounding.
+    for _ in 0..60 {
+        let LogWealth { log, slope } = log_wealth(low);
+        let step = (log - threshold) / -slope;
+        if !(1e-14 * most < step) {
+            break;
+        }
+        low += step;
+    }
+    // A last step back: rounding errs on the safe side.
+    (low - 1e-12 * most).max(0.0)
 }
 
 /// θⱼ.
@@ -229,5 +260,126 @@ fn log_products(xs: &[f64], sums: &mut [f64; BETS]) {
     for j in 0..BETS {
         let log = exponents[j] as f64 * std::f64::consts::LN_2 + libm::log(mantissas[j]);
         sums[j] += log;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use egret::{EventRng, Stream};
+
+    use super::*;
+
+    /// Σ over θ of the prior times the product of factors, one by one.
+    fn plain_log_wealth(xs: &[f64], shares: &[f64], v: f64) -> f64 {
+        let total: f64 = (0..BETS)
+            .map(|j| {
+                let factors = xs.iter().zip(shares).map(|(x, h)| {
+                    let theta = bet(j) * h;
+                    ((1.0 + theta * x) / (1.0 + theta * v)).ln()
+                });
+                (LOG_PRIOR[j] + factors.sum::<f64>()).exp()
+            })
+            .sum();
+        total.ln()
+    }
+
+    #[test]
+    fn wealth_is_the_mixture_of_products() {
+        let mut rng = EventRng::new(1, 2, Stream::World);
+        let xs: Vec<f64> = (0..333).map(|_| 3.0 * rng.unit() * rng.unit()).collect();
+        let shares: Vec<f64> = (0..333).map(|i| f64::from(1 << (i % 5)) / 4.0).collect();
+        let ones = vec![1.0; 333];
+        let (mut plain, mut scaled) = (LowerMean::new(), LowerMean::new());
+        plain.observe(&xs);
+        scaled.observe_scaled(&xs, &shares);
+        for v in [0.4, 0.6, 0.75, 0.9, 2.0] {
+            let expected = plain_log_wealth(&xs, &ones, v);
+            assert!((plain.log_wealth(v) - expected).abs() < 1e-9, "{v}");
+            let expected = plain_log_wealth(&xs, &shares, v);
+            assert!((scaled.log_wealth(v) - expected).abs() < 1e-9, "{v}");
+        }
+        let mut parts = LowerMean::new();
+        for range in [0..1, 1..200, 200..333] {
+            let mut part = LowerMean::new();
+            part.observe_scaled(&xs[range.clone()], &shares[range]);
+            parts.merge(&part);
+        }
+        assert_eq!(parts.counts, scaled.counts);
+        assert!((parts.log_wealth(0.5) - scaled.log_wealth(0.5)).abs() < 1e-10);
+    }
+
+    #[test]
+    fn wealth_starts_at_one() {
+        assert!(LowerMean::new().log_wealth(0.3).abs() < 1e-12);
+        assert_eq!(LowerMean::new().bound(0.05, 1.0), 0.0);
+        assert!(LOG_PRIOR.iter().all(|&log| -9.0 < log));
+    }
+
+    #[test]
+    fn the_bound_is_where_wealth_meets_the_threshold() {
+        let mut rng = EventRng::new(1, 3, Stream::World);
+        for n in [20, 1_000, 50_000] {
+            let xs: Vec<f64> = (0..n).map(|_| rng.unit().powi(2)).collect();
+            let mut mean = LowerMean::new();
+            mean.observe(&xs);
+            let bound = mean.bound(0.05, 1.0);
+            let threshold = 20.0_f64.ln();
+            assert!(threshold <= mean.log_wealth(bound), "{n}");
+            assert!(mean.log_wealth(bound + 1e-9) < threshold, "{n}");
+        }
+    }
+
+    #[test]
+    fn slopes_are_those_of_the_wealth() {
+        let mut mean = LowerMean::new();
+        mean.observe_scaled(&[0.5, 2.0, 0.1, 9.0], &[1.0, 0.5, 0.25, 0.125]);
+        for v in [0.1, 0.7, 3.0] {
+            let difference = mean.log_wealth(v + 1e-6) - mean.log_wealth(v - 1e-6);
+            let slope = mean.log_wealth_after(v, 1.0).slope;
+            assert!((difference / 2e-6 - slope).abs() < 1e-6, "{v}");
+        }
+    }
+
+    #[test]
+    fn huge_numbers_stay_numbers() {
+        let mut mean = LowerMean::new();
+        mean.observe(&[1e12, 0.0, 1e100, 1e300, f64::MAX]);
+        mean.observe(&[1e100; 1_000]);
+        mean.observe_scaled(&[1e100; 100], &[1e30; 100]);
+        mean.observe_scaled(&[1e100; 100], &[1e-30; 100]);
+        assert!(mean.log_wealth(0.5).is_finite());
+        assert_eq!(mean.bound(0.05, 1.0), 1.0);
+        let mut zero = LowerMean::new();
+        zero.observe(&[0.0; 1_000]);
+        assert_eq!(zero.bound(0.05, 1.0), 0.0);
+    }
+
+    #[test]
+    fn shares_are_rounded_to_the_nearest_power_of_two() {
+        for (share, exponent) in [
+            (1.0, 0),
+            (1.41, 0),
+            (1.42, 1),
+            (0.708, 0),
+            (0.706, -1),
+            (0.25, -2),
+            (1e-30, -40),
+            (1e30, 23),
+        ] {
+            assert_eq!(nearest_exponent(share), exponent, "{share}");
+        }
+    }
+
+    #[test]
+    fn more_events_and_larger_alpha_tighten() {
+        let mut mean = LowerMean::new();
+        let mut last = 0.0;
+        for _ in 0..8 {
+            mean.observe(&[0.0, 1.0].repeat(200));
+            let bound = mean.bound(0.05, 1.0);
+            assert!(last < bound && bound < 0.5, "{bound}");
+            assert!(mean.bound(0.01, 1.0) < bound && bound < mean.bound(0.2, 1.0));
+            last = bound;
+        }
     }
 }

@@ -202,3 +202,81 @@ fn sums_all(h: &[f64], u: &[f64], r: &[f64], v: &[f64]) -> Sums {
     }
     sums
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        let r = [1.0, 2.0, 6.0];
+        let mean = Moments::of(&Terms {
+            r: &r,
+            u: None,
+            v: None,
+            h: None,
+        });
+        assert_eq!(mean.estimate(), 3.0);
+        // Variance (4 + 1 + 9)/2 = 7.
+        assert!((mean.variance() - 7.0).abs() < 1e-14);
+        assert!((mean.standard_error() - (7.0_f64 / 3.0).sqrt()).abs() < 1e-15);
+        assert!((mean.effective_sample_size() - 81.0 / 41.0).abs() < 1e-15);
+        // A ratio of 2 whatever the event has no error.
+        let ratio = Moments::of(&Terms {
+            r: &[2.0, 4.0, 12.0],
+            v: Some(&r),
+            u: None,
+            h: None,
+        });
+        assert_eq!(ratio.estimate(), 2.0);
+        assert!(ratio.standard_error() < 1e-15);
+    }
+
+    #[test]
+    fn short_forms_are_the_long_form() {
+        let column = |seed: usize| -> Vec<f64> {
+            (0..1_003)
+                .map(|i| ((i * seed) % 101) as f64 / 64.0)
+                .collect()
+        };
+        let (u, r, v) = (column(3), column(7), column(11));
+        let (zeros, ones) = (vec![0.0; 1_003], vec![1.0; 1_003]);
+        // Whole multiples of 1/64: every sum is exact, whatever its order.
+        let long = |u, v| {
+            Moments::of(&Terms {
+                r: &r,
+                u: Some(u),
+                v: Some(v),
+                h: Some(&ones),
+            })
+        };
+        let short = |u, v| {
+            Moments::of(&Terms {
+                r: &r,
+                u,
+                v,
+                h: None,
+            })
+        };
+        assert_eq!(short(None, None), long(&zeros, &ones));
+        assert_eq!(short(Some(&u), None), long(&u, &ones));
+        assert_eq!(short(None, Some(&v)), long(&zeros, &v));
+        assert_eq!(short(Some(&u), Some(&v)), long(&u, &v));
+        let mut parts = Moments::default();
+        for range in [0..100, 100..101, 101..1_003] {
+            parts.merge(&Moments::of(&Terms {
+                r: &r[range.clone()],
+                u: Some(&u[range.clone()]),
+                v: Some(&v[range.clone()]),
+                h: None,
+            }));
+        }
+        assert_eq!(parts, short(Some(&u), Some(&v)));
+    }
+
+    #[test]
+    fn nothing_is_known_of_nothing() {
+        assert!(Moments::default().estimate().is_nan());
+        assert_eq!(Moments::default().effective_sample_size(), 0.0);
+    }
+}

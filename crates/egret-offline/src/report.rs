@@ -7,7 +7,7 @@ use crate::estimator::Rule;
 use crate::layout::Layout;
 use crate::moments::Moments;
 use crate::normal_interval::normal_quantile_above;
-use crate::totals::{SlotSums, Totals};
+use crate::totals::Totals;
 use crate::verdict::{Subject, Verdict};
 use crate::{Confidence, Diagnostics, Estimate, Estimator, Hyperparameter, IntervalKind, Plan};
 
@@ -94,9 +94,11 @@ impl Source<'_> {
     /// The slot with the least estimated bias² + variance among those of an estimator.
     fn best_slot(&self, place: usize) -> usize {
         let slots = self.layout.slots[place].clone();
+        // The last of a grid leaves weights alone: what others sum to less than it is their bias.
+        let [h, _, unshrunk, _] = self.total.slots[slots.end - 1].sums;
         let score = |slot: usize| {
-            let SlotSums { moments, bias } = &self.total.slots[slot];
-            let bias = bias / moments.sums[0];
+            let moments = &self.total.slots[slot];
+            let bias = (unshrunk - moments.sums[2]) / h;
             let error = moments.standard_error();
             bias * bias + error * error
         };
@@ -117,7 +119,7 @@ impl Source<'_> {
         confidence: Confidence,
     ) -> Result<Found, &'static str> {
         let rule = self.layout.rules[slot];
-        let moments = &self.total.slots[slot].moments;
+        let moments = &self.total.slots[slot];
         let alpha = confidence.alpha();
         let n = moments.n as f64;
         let thrice = (0 < moments.n).then_some(3 * moments.n);
@@ -235,7 +237,7 @@ impl Source<'_> {
             estimator: used,
             tuned,
             interval,
-            estimate: self.total.slots[slot].moments.estimate(),
+            estimate: self.total.slots[slot].estimate(),
             low,
             high,
             level: confidence.level(),

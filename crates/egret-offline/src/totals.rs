@@ -2,7 +2,6 @@ use crate::bootstrap::Replicates;
 use crate::chunks::Scratch;
 use crate::confidence_sequence::{Path, Sides};
 use crate::diagnostics::WeightSummary;
-use crate::estimator::Rule;
 use crate::layout::Layout;
 use crate::moments::{Moments, Terms};
 use crate::{Columns, Plan};
@@ -11,21 +10,13 @@ use crate::{Columns, Plan};
 #[derive(Debug, Clone)]
 pub(crate) struct Totals {
     /// Of each rule.
-    pub(crate) slots: Vec<SlotSums>,
+    pub(crate) slots: Vec<Moments>,
     pub(crate) weights: WeightSummary,
     /// None before the first event, and where there is no bootstrap.
     pub(crate) replicates: Option<Replicates>,
     /// Of each bet.
     pub(crate) sides: Vec<Sides>,
     pub(crate) paths: Vec<Path>,
-}
-
-/// The sums of a rule.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SlotSums {
-    pub(crate) moments: Moments,
-    /// Σ h(w − ŵ)(ℓ − f̂), for rules to choose among.
-    pub(crate) bias: f64,
 }
 
 /// What a chunk is summed by.
@@ -42,7 +33,7 @@ pub(crate) struct Source<'a> {
 impl Totals {
     pub(crate) fn new(layout: &Layout) -> Self {
         Self {
-            slots: vec![SlotSums::default(); layout.rules.len()],
+            slots: vec![Moments::default(); layout.rules.len()],
             weights: WeightSummary::new(),
             replicates: None,
             sides: layout.bets.iter().map(|bet| bet.empty()).collect(),
@@ -79,10 +70,7 @@ impl Totals {
             if let Some(replicates) = &mut sums.replicates {
                 replicates.observe(slot, &terms);
             }
-            sums.slots[slot].moments = Moments::of(&terms);
-            if layout.tuned(slot) {
-                sums.slots[slot].bias = bias(rule, columns, shrunk);
-            }
+            sums.slots[slot] = Moments::of(&terms);
         }
         sums.bet(layout, columns, before, scratch);
         if let Some(replicates) = &mut sums.replicates {
@@ -118,8 +106,7 @@ impl Totals {
             sides.merge(more);
         }
         for (slot, more) in self.slots.iter_mut().zip(&later.slots) {
-            slot.moments.merge(&more.moments);
-            slot.bias += more.bias;
+            slot.merge(more);
         }
         match (&mut self.replicates, &later.replicates) {
             (Some(replicates), Some(more)) => replicates.merge(more),
@@ -128,16 +115,4 @@ impl Totals {
         }
         self.weights.merge(&later.weights);
     }
-}
-
-/// Σ h(w − ŵ)(ℓ − f̂).
-fn bias(rule: Rule, columns: &Columns<'_>, shrunk: &[f64]) -> f64 {
-    let fhats = columns.fhats.filter(|_| rule.has_baseline());
-    let mut sum = 0.0;
-    for i in 0..columns.len() {
-        let residual = columns.losses[i] - fhats.map_or(0.0, |fhats| fhats[i]);
-        let share = columns.shares.map_or(1.0, |shares| shares[i]);
-        sum += share * (columns.weights[i] - shrunk[i]) * residual;
-    }
-    sum
 }

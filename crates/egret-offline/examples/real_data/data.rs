@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, bail};
 use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::types::{Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, PrimitiveArray, StringArray};
+use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_schema::DataType;
 use egret::{Context, EventRng, Stream};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -115,9 +115,15 @@ fn one_hot(parts: &[&ArrayRef]) -> Result<Vec<Vec<f64>>> {
     let mut codes = Vec::new();
     for part in parts {
         let dictionary = part.as_dictionary::<Int32Type>();
-        let words: &StringArray = dictionary.values().as_string();
+        let values = dictionary.values();
         for key in dictionary.keys() {
-            let word = words.value(key.context("a category is missing")? as usize);
+            let place = key.context("a category is missing")? as usize;
+            let word = match values.data_type() {
+                DataType::Utf8 => values.as_string::<i32>().value(place),
+                DataType::LargeUtf8 => values.as_string::<i64>().value(place),
+                DataType::Utf8View => values.as_string_view().value(place),
+                other => bail!("categories of type {other} are not words"),
+            };
             let code = match names.iter().position(|name| name == word) {
                 Some(code) => code,
                 None => {
