@@ -1,8 +1,10 @@
 use egret::{EventRng, Stream};
 
-use crate::moments::{Terms, ratio_estimate};
+use crate::Columns;
+use crate::estimator::Rule;
+use crate::moments::ratio_estimate;
 
-/// The four sums of each rule over resampled logs: the Poisson bootstrap.
+/// The sums of each rule over resampled logs: the Poisson bootstrap.
 ///
 /// In each replicate an event occurs a Poisson(1) number of times, drawn from (seed, row, replicate) alone, so that any part of
 /// the log is resampled alike wherever it is. The estimate of a replicate is made anew from its sums, the
@@ -10,75 +12,100 @@ use crate::moments::{Terms, ratio_estimate};
 #[derive(Debug, Clone)]
 pub(crate) struct Replicates {
     replicates: usize,
-    /// For each rule, Σh, Σhu, Σhr, Σhv, each over all replicates.
-    sums: Vec<[Vec<f64>; 4]>,
-    /// Of each event, how often it occurs in each replicate.
-    counts: Vec<u8>,
+    /// Σh, Σhb and Σhw over all replicates: what rules share.
+    shared: [Vec<f64>; 3],
+    /// Σhr of each rule.
+    residuals: Vec<Vec<f64>>,
 }
 
 impl Replicates {
     pub(crate) fn new(replicates: usize, rules: usize) -> Self {
         let zeros = || vec![0.0; replicates];
-        let sums = (0..rules)
-            .map(|_| [zeros(), zeros(), zeros(), zeros()])
-            .collect();
         Self {
             replicates,
-            sums,
-            counts: Vec::new(),
+            shared: std::array::from_fn(|_| zeros()),
+            residuals: (0..rules).map(|_| zeros()).collect(),
         }
     }
 
-    /// Draws the counts of `n` events from `first_row` on.
-    pub(crate) fn open(&mut self, seed: u64, first_row: u64, n: usize) {
-        self.counts.resize(n * self.replicates, 0);
-        let mut units = vec![0.0; self.replicates];
-        let rows = self.counts.chunks_exact_mut(self.replicates);
-        for (row, counts) in (first_row..).zip(rows) {
-            EventRng::new(seed, row, Stream::World).fill_unit(&mut units);
-            poisson(&units, counts);
+    /// Adds what rules share of events whose counts were drawn.
+    pub(crate) fn observe(&mut self, counts: &Counts, columns: &Columns<'_>) {
+        let n = columns.len();
+        let ones = vec![1.0; n];
+        let h = columns.shares.unwrap_or(&ones);
+        let [sum_h, sum_b, sum_w] = &mut self.shared;
+        counts.add(&ones, h, sum_h);
+        counts.add(columns.weights, h, sum_w);
+        if let Some(baselines) = columns.baselines {
+            counts.add(baselines, h, sum_b);
         }
     }
 
-    /// Adds events whose counts were drawn.
-    pub(crate) fn observe(&mut self, rule: usize, terms: &Terms<'_>) {
-        let [h, u, r, v] = &mut self.sums[rule];
-        for (i, counts) in self.counts.chunks_exact(self.replicates).enumerate() {
-            let share = terms.h.map_or(1.0, |h| h[i]);
-            let at = |column: Option<&[f64]>, default: f64| {
-                share * column.map_or(default, |column| column[i])
-            };
-            let z = [
-                share,
-                at(terms.u, 0.0),
-                at(Some(terms.r), 0.0),
-                at(terms.v, 1.0),
-            ];
-            add_counted(counts, z, [h, u, r, v]);
-        }
+    /// Adds the residuals of one rule.
+    pub(crate) fn observe_residuals(
+        &mut self,
+        rule: usize,
+        counts: &Counts,
+        r: &[f64],
+        shares: Option<&[f64]>,
+    ) {
+        let ones = vec![1.0; r.len()];
+        counts.add(r, shares.unwrap_or(&ones), &mut self.residuals[rule]);
     }
 
     pub(crate) fn merge(&mut self, later: &Self) {
-        for (ours, theirs) in self.sums.iter_mut().zip(&later.sums) {
-            for (ours, theirs) in ours.iter_mut().zip(theirs) {
-                for (sum, more) in ours.iter_mut().zip(theirs) {
-                    *sum += more;
-                }
+        let ours = self.shared.iter_mut().chain(&mut self.residuals);
+        let theirs = later.shared.iter().chain(&later.residuals);
+        for (ours, theirs) in ours.zip(theirs) {
+            for (sum, more) in ours.iter_mut().zip(theirs) {
+                *sum += more;
             }
         }
     }
 
-    /// Forgets the counts.
-    pub(crate) fn close(&mut self) {
-        self.counts = Vec::new();
+    /// The estimate of each replicate, by the rule with this number.
+    pub(crate) fn estimates(&self, number: usize, rule: Rule) -> Vec<f64> {
+        let [h, b, w] = &self.shared;
+        let r = &self.residuals[number];
+        (0..self.replicates)
+            .map(|i| {
+                let baseline = if rule.has_baseline() { b[i] } else { 0.0 };
+                let normaliser = if rule.estimator.is_mean() { h[i] } else { w[i] };
+                ratio_estimate([h[i], baseline, r[i], normaliser])
+            })
+            .collect()
+    }
+}
+
+/// How often each event of a chunk occurs in each replicate.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    replicates: usize,
+    counts: Vec<u8>,
+}
+
+impl Counts {
+    /// Of `n` events from `first_row` on.
+    pub(crate) fn draw(replicates: usize, seed: u64, first_row: u64, n: usize) -> Self {
+        let mut counts = vec![0; n * replicates];
+        let mut units = vec![0.0; replicates];
+        for (row, counts) in (first_row..).zip(counts.chunks_exact_mut(replicates)) {
+            EventRng::new(seed, row, Stream::World).fill_unit(&mut units);
+            poisson(&units, counts);
+        }
+        Self { replicates, counts }
     }
 
-    /// The estimate of each replicate.
-    pub(crate) fn estimates(&self, rule: usize) -> Vec<f64> {
-        let [h, u, r, v] = &self.sums[rule];
-        (0..self.replicates)
-            .map(|i| ratio_estimate([h[i], u[i], r[i], v[i]]))
-            .collect()
+    /// Adds Σ count · h · value to the sum of each replicate.
+    fn add(&self, values: &[f64], h: &[f64], sums: &mut [f64]) {
+        let rows = self.counts.chunks_exact(self.replicates);
+        for ((counts, value), h) in rows.zip(values).zip(h) {
+            let value = h * value;
+            // Many weights are 0.
+            if value != 0.0 {
+                add_counted(counts, value, sums);
+            }
+        }
     }
 }
 
@@ -136,11 +163,9 @@ fn poisson(units: &[f64], counts: &mut [u8]) {
 }
 
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
-fn add_counted(counts: &[u8], z: [f64; 4], sums: [&mut Vec<f64>; 4]) {
-    for (sums, z) in sums.into_iter().zip(z) {
-        for (sum, &count) in sums.iter_mut().zip(counts) {
-            *sum += f64::from(count) * z;
-        }
+fn add_counted(counts: &[u8], value: f64, sums: &mut [f64]) {
+    for (sum, &count) in sums.iter_mut().zip(counts) {
+        *sum += f64::from(count) * value;
     }
 }
 
@@ -150,10 +175,8 @@ mod tests {
 
     #[test]
     fn counts_are_poisson() {
-        let mut replicates = Replicates::new(200, 1);
-        replicates.open(1, 0, 5_000);
         let mut found = [0_u32; 8];
-        for &count in &replicates.counts {
+        for count in Counts::draw(200, 1, 0, 5_000).counts {
             found[usize::from(count).min(7)] += 1;
         }
         let n = 1e6;
@@ -170,13 +193,10 @@ mod tests {
 
     #[test]
     fn a_row_is_drawn_alike_wherever_it_is() {
-        let mut whole = Replicates::new(50, 1);
-        whole.open(7, 100, 20);
-        let mut part = Replicates::new(50, 1);
-        part.open(7, 110, 10);
-        assert_eq!(whole.counts[500..], part.counts);
-        part.open(8, 110, 10);
-        assert_ne!(whole.counts[500..], part.counts);
+        let draw = |seed, first_row, n| Counts::draw(50, seed, first_row, n).counts;
+        let whole = draw(7, 100, 20);
+        assert_eq!(whole[500..], draw(7, 110, 10));
+        assert_ne!(whole[500..], draw(8, 110, 10));
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl<'a> Columns<'a> {
 
 /// Whether all values are in [low, high]. It looks at all of them: with no early end that is many times faster.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
-fn all_within(values: &[f64], low: f64, high: f64) -> bool {
+pub(crate) fn all_within(values: &[f64], low: f64, high: f64) -> bool {
     values
         .iter()
         .fold(true, |all, &value| all & (low <= value) & (value <= high))

@@ -42,6 +42,7 @@ pub struct Comparison {
     bound: Option<f64>,
     total: Totals,
     rest: Rest<COLUMNS>,
+    left_out: u64,
     /// Whether there are predictions, and shares, once known.
     present: Option<(bool, bool)>,
 }
@@ -85,7 +86,7 @@ pub struct Difference {
 }
 
 /// All that a comparison has to say.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparisonReport {
     /// Each estimator with each interval.
     pub differences: Vec<Difference>,
@@ -110,6 +111,7 @@ impl Comparison {
             bound: weight_bound,
             total: Totals::new(weight_bound),
             rest: Rest::new(),
+            left_out: 0,
             present: None,
         })
     }
@@ -119,16 +121,7 @@ impl Comparison {
         let row = self.events();
         columns.check(row, self.bound)?;
         let present = (columns.predictions.is_some(), columns.shares.is_some());
-        if let Some(before) = self.present {
-            for (name, unequal) in [
-                ("fhat", before.0 != present.0),
-                ("share", before.1 != present.1),
-            ] {
-                if unequal {
-                    return Err(ColumnsError::Unequal { name }.into());
-                }
-            }
-        }
+        self.check_present(present)?;
         self.present = Some(present);
         let mut rest = std::mem::replace(&mut self.rest, Rest::new());
         rest.cut(&columns.to_rows(), |rows| self.add_chunks(rows));
@@ -136,9 +129,45 @@ impl Comparison {
         Ok(())
     }
 
+    /// Tells of events that were not weighed, as they have no density.
+    pub fn leave_out(&mut self, events: u64) {
+        self.left_out += events;
+    }
+
     /// How many events were weighed.
     pub fn events(&self) -> u64 {
         self.total.ips.n + self.rest.len() as u64
+    }
+
+    /// Adds a later part of the log, compared under the same bound.
+    ///
+    /// All is as if the rows had passed by in one go, but that sums are rounded in another order.
+    pub fn merge(&mut self, later: &Self) -> Result<(), EvaluationError> {
+        if self.bound != later.bound {
+            return Err(EvaluationError::OtherPlan);
+        }
+        if let Some(present) = later.present {
+            self.check_present(present)?;
+        }
+        self.present = self.present.or(later.present);
+        let rest = std::mem::replace(&mut self.rest, later.rest.clone());
+        self.add_chunks(&rest.rows());
+        self.total.add(&later.total);
+        self.left_out += later.left_out;
+        Ok(())
+    }
+
+    fn check_present(&self, present: (bool, bool)) -> Result<(), ColumnsError> {
+        let before = self.present.unwrap_or(present);
+        for (name, unequal) in [
+            ("fhat", before.0 != present.0),
+            ("share", before.1 != present.1),
+        ] {
+            if unequal {
+                return Err(ColumnsError::Unequal { name });
+            }
+        }
+        Ok(())
     }
 
     /// What is known so far. Events can be added after it.
@@ -151,7 +180,7 @@ impl Comparison {
 
     fn finished(&self, confidence: Confidence) -> ComparisonReport {
         let total = &self.total;
-        let diagnostics = [0, 1].map(|policy| total.weights[policy].diagnostics(0));
+        let diagnostics = [0, 1].map(|policy| total.weights[policy].diagnostics(self.left_out));
         let alpha = confidence.alpha();
         let n = total.ips.n;
         let thrice = (0 < n).then_some(3 * n);

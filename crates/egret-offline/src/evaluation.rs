@@ -88,7 +88,10 @@ impl Evaluation {
     /// All is as if the rows had passed by in one go, but that sums are rounded in another order: for equal bits, pass them by.
     pub fn merge(&mut self, later: &Self) -> Result<(), EvaluationError> {
         let expected = self.first_row + self.events();
-        if later.first_row != expected || later.plan != self.plan {
+        if later.plan != self.plan {
+            return Err(EvaluationError::OtherPlan);
+        }
+        if later.first_row != expected {
             return Err(EvaluationError::Unconnected {
                 expected,
                 found: later.first_row,
@@ -168,10 +171,11 @@ pub enum EvaluationError {
     /// They are not what an event can be.
     #[error(transparent)]
     Columns(#[from] ColumnsError),
-    /// Two parts that are not one log under one plan.
-    #[error(
-        "cannot merge: expected the same plan and a part that begins with row {expected}, found row {found}"
-    )]
+    /// Two parts that were not summed alike.
+    #[error("cannot merge: the other part has another plan")]
+    OtherPlan,
+    /// Two parts that do not follow one another.
+    #[error("cannot merge: expected a part that begins with row {expected}, found row {found}")]
     Unconnected {
         /// The row after the last.
         expected: u64,

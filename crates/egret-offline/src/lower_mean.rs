@@ -1,5 +1,7 @@
 use std::sync::LazyLock;
 
+use crate::columns::all_within;
+
 /// How large the mean of numbers X ≥ 0 must be at least, at any time one cares to look.
 ///
 /// A gambler who doubts that the mean is v bets λ = θ/(1 + θv) on X > v. The factor of an event,
@@ -61,16 +63,27 @@ impl LowerMean {
         }
     }
 
-    /// Adds events that count alike. None may be negative or NaN.
+    /// Adds events that count alike.
+    ///
+    /// # Panics
+    /// If a number is negative or NaN: there is no bound then.
     pub fn observe(&mut self, xs: &[f64]) {
-        debug_assert!(xs.iter().all(|&x| 0.0 <= x), "X is never negative");
+        assert!(all_within(xs, 0.0, f64::INFINITY), "X is never negative");
         log_products(xs, &mut self.sums);
         self.count(0, xs.len() as u64);
     }
 
     /// Adds events with their shares h > 0, each rounded to a power of two.
+    ///
+    /// # Panics
+    /// If there are not as many shares as numbers, if a number is negative or NaN, or if a share is not positive.
     pub fn observe_scaled(&mut self, xs: &[f64], shares: &[f64]) {
-        debug_assert_eq!(xs.len(), shares.len());
+        assert_eq!(xs.len(), shares.len(), "each number has a share");
+        assert!(all_within(xs, 0.0, f64::INFINITY), "X is never negative");
+        assert!(
+            all_within(shares, f64::MIN_POSITIVE, f64::MAX),
+            "a share is positive"
+        );
         let mut scaled = [0.0; 512];
         for (xs, shares) in xs.chunks(512).zip(shares.chunks(512)) {
             for ((scaled, x), &share) in scaled.iter_mut().zip(xs).zip(shares) {
@@ -352,6 +365,22 @@ mod tests {
         let mut zero = LowerMean::new();
         zero.observe(&[0.0; 1_000]);
         assert_eq!(zero.bound(0.05, 1.0), 0.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "never negative")]
+    fn nan_is_refused() {
+        LowerMean::new().observe(&[0.5, f64::NAN]);
+    }
+
+    #[test]
+    fn many_equal_numbers_are_not_refuted_by_rounding() {
+        let mut mean = LowerMean::new();
+        for _ in 0..1_000 {
+            mean.observe(&[0.3; 4_096]);
+        }
+        let bound = mean.bound(0.05, 1.0);
+        assert!(bound < 0.3 && 0.299_99 < bound, "{bound}");
     }
 
     #[test]

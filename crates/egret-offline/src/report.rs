@@ -12,7 +12,7 @@ use crate::verdict::{Subject, Verdict};
 use crate::{Confidence, Diagnostics, Estimate, Estimator, Hyperparameter, IntervalKind, Plan};
 
 /// All that an evaluation has to say.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Each estimator with each interval that it can have, in the order of the plan.
     pub estimates: Vec<Estimate>,
@@ -136,7 +136,7 @@ impl Source<'_> {
             IntervalKind::Bootstrap => {
                 let replicates = self.total.replicates.as_ref();
                 let replicates = replicates.ok_or("there are no events")?;
-                let (low, high) = percentile_interval(&replicates.estimates(slot), alpha);
+                let (low, high) = percentile_interval(&replicates.estimates(slot, rule), alpha);
                 Ok(Found {
                     low,
                     high,

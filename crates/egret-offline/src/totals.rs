@@ -1,4 +1,4 @@
-use crate::bootstrap::Replicates;
+use crate::bootstrap::{Counts, Replicates};
 use crate::chunks::Scratch;
 use crate::confidence_sequence::{Path, Sides};
 use crate::diagnostics::WeightSummary;
@@ -51,13 +51,15 @@ impl Totals {
         let Source { plan, layout, .. } = *source;
         let mut sums = Self {
             weights: WeightSummary::of(columns, source.so_far),
-            replicates: layout.bootstrapped.then(|| {
-                let mut replicates = Replicates::new(plan.replicates, layout.rules.len());
-                replicates.open(plan.seed, source.first_row + before, columns.len());
-                replicates
-            }),
             ..Self::new(layout)
         };
+        let mut bootstrap = layout.bootstrapped.then(|| {
+            let row = source.first_row + before;
+            let counts = Counts::draw(plan.replicates, plan.seed, row, columns.len());
+            let mut replicates = Replicates::new(plan.replicates, layout.rules.len());
+            replicates.observe(&counts, columns);
+            (counts, replicates)
+        });
         for (slot, &rule) in layout.rules.iter().enumerate() {
             let (r, shrunk) = scratch.two(columns.len());
             rule.residuals(columns, r, shrunk);
@@ -67,15 +69,13 @@ impl Totals {
                 v: (!rule.estimator.is_mean()).then_some(columns.weights),
                 h: columns.shares,
             };
-            if let Some(replicates) = &mut sums.replicates {
-                replicates.observe(slot, &terms);
+            if let Some((counts, replicates)) = &mut bootstrap {
+                replicates.observe_residuals(slot, counts, r, columns.shares);
             }
             sums.slots[slot] = Moments::of(&terms);
         }
         sums.bet(layout, columns, before, scratch);
-        if let Some(replicates) = &mut sums.replicates {
-            replicates.close();
-        }
+        sums.replicates = bootstrap.map(|(_, replicates)| replicates);
         sums
     }
 

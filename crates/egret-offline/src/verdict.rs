@@ -182,10 +182,12 @@ fn findings(subject: &Subject<'_>) -> Vec<(VerdictKind, String)> {
                 ),
             );
         }
-        let bounded = matches!(
-            subject.estimator,
-            Some(Estimator::ClippedIps(_) | Estimator::Switch(_) | Estimator::Drs(_))
-        );
+        let bounded = subject
+            .estimator
+            .and_then(Estimator::hyperparameter)
+            .is_some_and(
+                |number| matches!(number, Hyperparameter::Given(limit) if limit.is_finite()),
+            );
         if heavy && !bounded {
             let k = weights.pareto_k.unwrap_or(f64::NAN);
             find(

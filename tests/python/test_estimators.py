@@ -1,0 +1,203 @@
+"""What `egret ope` prints, beside numpy and obp's formulas on the same rows, to 1e-9.
+
+Run with the path of the binary in the environment variable EGRET. Needs numpy and pyarrow. Where obp (Open Bandit
+Pipeline) can be imported, its own classes are run too; otherwise their formulas are taken from here.
+"""
+
+import json
+import math
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ROWS = 20_011
+LEVEL = 0.9
+Z = 1.6448536269514729  # the 95% quantile of a standard normal
+BOUND = 6.0
+TOLERANCE = 1e-9
+
+
+def make_log(seed: int) -> dict[str, np.ndarray]:
+    """Rows with all that any estimator wants; weights are below BOUND and have mean 1."""
+    rng = np.random.default_rng(seed)
+    action = rng.random(ROWS)
+    density = 0.5 + action
+    # The target's density: 2(1 − a), so that q/p ≤ 4.
+    q = 2.0 * (1.0 - action)
+    kind = rng.random(ROWS)
+    mean = 0.2 + 0.5 * kind * action
+    return {
+        "loss": (rng.random(ROWS) < mean).astype(float) * (0.5 + 0.5 * rng.random(ROWS)),
+        "density": density,
+        "q": q,
+        "fhat": 0.1 + 0.4 * kind * action,
+        # E_q f̂ with E_q a = 1/3.
+        "baseline": 0.1 + 0.4 * kind / 3.0,
+        "tau": np.full(ROWS, 8.0),
+        "gamma": 10.0 + np.arange(ROWS) / 50.0,
+    }
+
+
+def ope(egret: str, log: Path, *arguments: str) -> list[dict]:
+    """The rows of `egret ope --json`."""
+    command = [egret, "ope", str(log), "--json", "--level", str(LEVEL), *arguments]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def by_formula(name: str, log: dict[str, np.ndarray], h: np.ndarray) -> tuple[float, float]:
+    """Estimate and standard error, from what each event adds (its influence)."""
+    w = log["q"] / log["density"]
+    loss, fhat, baseline = log["loss"], log["fhat"], log["baseline"]
+    n = len(w)
+
+    def mean(terms):
+        value = np.sum(h * terms) / np.sum(h)
+        return value, h * (terms - value) / np.sum(h)
+
+    if name == "ips":
+        value, influence = mean(w * loss)
+    elif name == "clipped-ips:2":
+        value, influence = mean(np.minimum(w, 2.0) * loss)
+    elif name == "dm":
+        value, influence = mean(baseline)
+    elif name == "dr":
+        value, influence = mean(baseline + w * (loss - fhat))
+    elif name == "switch:2":
+        value, influence = mean(baseline + w * (loss - fhat) * (w <= 2.0))
+    elif name == "drs:4":
+        value, influence = mean(baseline + 4.0 * w / (w**2 + 4.0) * (loss - fhat))
+    elif name == "snips":
+        value = np.sum(h * w * loss) / np.sum(h * w)
+        influence = h * w * (loss - value) / np.sum(h * w)
+    elif name == "sndr":
+        base = np.sum(h * baseline) / np.sum(h)
+        rest = np.sum(h * w * (loss - fhat)) / np.sum(h * w)
+        value = base + rest
+        influence = h * (baseline - base) / np.sum(h)
+        influence = influence + h * w * (loss - fhat - rest) / np.sum(h * w)
+    else:
+        raise ValueError(name)
+    return float(value), float(np.sqrt(np.sum(influence**2) * n / (n - 1)))
+
+
+NAMES = ["ips", "snips", "clipped-ips:2", "switch:2", "dm", "dr", "sndr", "drs:4"]
+
+
+def betting_bound(x: np.ndarray, alpha: float) -> float:
+    """The lower bound on the mean of x ≥ 0, by bisection on the wealth of a mixture of bets."""
+    j = np.arange(32)
+    theta = 2.0 ** (j - 24)
+    prior = np.exp(-0.5 * ((j - 18) / 5.0) ** 2) + 0.002
+    log_prior = np.log(prior / prior.sum())
+    sums = np.array([np.sum(np.log1p(t * x)) for t in theta])
+
+    def refuted(v):
+        logs = sums - len(x) * np.log1p(theta * v) + log_prior
+        most = logs.max()
+        return most + math.log(np.exp(logs - most).sum()) >= -math.log(alpha)
+
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return low
+
+
+def close(found: float, expected: float, what: str) -> None:
+    assert abs(found - expected) < TOLERANCE, f"{what}: egret {found!r}, here {expected!r}"
+
+
+def compare_with_obp(log: dict[str, np.ndarray], estimates: dict[str, float]) -> bool:
+    """obp's own classes: two actions, of which the first was always played."""
+    try:
+        from obp.ope import estimators as obp
+    except ImportError:
+        return False
+    # obp wants probabilities: both densities are scaled alike, which leaves weights as they are.
+    scale = 0.1
+    q = scale * log["q"]
+    action_dist = np.stack([q, 1.0 - q], axis=1)[:, :, np.newaxis]
+    other = (log["baseline"] - q * log["fhat"]) / (1.0 - q)
+    predicted = np.stack([log["fhat"], other], axis=1)[:, :, np.newaxis]
+    data = {
+        "reward": log["loss"],
+        "action": np.zeros(ROWS, dtype=int),
+        "pscore": scale * log["density"],
+        "position": np.zeros(ROWS, dtype=int),
+        "action_dist": action_dist,
+        "estimated_rewards_by_reg_model": predicted,
+    }
+    for name, estimator in {
+        "ips": obp.InverseProbabilityWeighting(),
+        "snips": obp.SelfNormalizedInverseProbabilityWeighting(),
+        "dm": obp.DirectMethod(),
+        "dr": obp.DoublyRobust(),
+        "sndr": obp.SelfNormalizedDoublyRobust(),
+        "switch:2": obp.SwitchDoublyRobust(tau=2.0),
+        "drs:4": obp.DoublyRobustWithShrinkage(lambda_=4.0),
+    }.items():
+        rewards = estimator._estimate_round_rewards(**data)
+        close(estimates[name], float(np.mean(rewards)), f"obp's {name}")
+    return True
+
+
+def test_estimators() -> None:
+    egret = os.environ["EGRET"]
+    log = make_log(1)
+    target = ["--target", "column:q,baseline=baseline", "--fhat", "fhat"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.parquet"
+        # Small row groups: sums must not depend on them.
+        pq.write_table(pa.table(log), path, row_group_size=3_000)
+
+        for steady in (False, True):
+            h = log["tau"] / (log["tau"] + log["gamma"]) if steady else np.ones(ROWS)
+            extra = ["--steady"] if steady else []
+            rows = ope(egret, path, *target, "--estimators", ",".join(NAMES), "--intervals", "normal", *extra)
+            assert len(rows) == len(NAMES)
+            for row, name in zip(rows, NAMES):
+                value, error = by_formula(name, log, h)
+                assert row["estimator"] == name, row
+                close(row["estimate"], value, name)
+                close(row["low"], value - Z * error, f"{name}, lower end")
+                close(row["high"], value + Z * error, f"{name}, upper end")
+                w = h * log["q"] / log["density"]
+                close(row["ess"] / ROWS, np.sum(w) ** 2 / np.sum(w**2) / ROWS, "ess")
+                close(row["mean_weight"], np.sum(w) / np.sum(h), "mean weight")
+            if not steady:
+                obp = compare_with_obp(log, {row["estimator"]: row["estimate"] for row in rows})
+
+        w, loss = log["q"] / log["density"], log["loss"]
+        alpha = 1.0 - LEVEL
+        [row] = ope(egret, path, *target, "--estimators", "ips", "--intervals", "betting")
+        close(row["low"], betting_bound(w * loss, alpha / 2), "betting, lower end")
+        close(row["high"], 1.0 - betting_bound(w * (1.0 - loss), alpha / 2), "betting, upper end")
+
+        bound = ["--weight-bound", str(BOUND)]
+        [row] = ope(egret, path, *target, "--estimators", "ips", "--intervals", "empirical-bernstein", *bound)
+        terms = w * loss
+        log_term = math.log(4.0 / alpha)
+        margin = math.sqrt(2.0 * np.var(terms, ddof=1) * log_term / ROWS)
+        margin += 7.0 * BOUND * log_term / (3.0 * (ROWS - 1))
+        close(row["low"], np.mean(terms) - margin, "empirical Bernstein, lower end")
+        close(row["high"], np.mean(terms) + margin, "empirical Bernstein, upper end")
+
+        # A bootstrap cannot be compared row by row; of a ratio it must be as wide as the delta method says.
+        rows = ope(egret, path, *target, "--estimators", "ips,snips,sndr", "--intervals", "bootstrap")
+        for row in rows:
+            _, error = by_formula(row["estimator"], log, np.ones(ROWS))
+            ratio = (row["high"] - row["low"]) / (2.0 * Z * error)
+            # The width of 200 replicates has a standard error of 6%.
+            assert 0.75 < ratio < 1.25, (row, ratio)
+    print(f"8 estimators and 3 intervals within {TOLERANCE}, obp's own classes {'too' if obp else 'not there'}")
+
+
+if __name__ == "__main__":
+    test_estimators()
