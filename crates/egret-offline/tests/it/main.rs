@@ -1,4 +1,9 @@
 //! The public interface, tested from outside.
 
 mod audit;
+mod coverage;
+mod determinism;
+mod formulas;
+mod logs;
 mod targets;
+mod verdicts;

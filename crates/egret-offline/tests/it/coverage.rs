@@ -1,0 +1,396 @@
+//! Intervals hold the truth as often as they say, and are narrow enough to be of use.
+//!
+//! Each test allows a method that misses at its stated rate to fail once in a million (`allowed_misses`).
+
+use egret::{EventRng, Stream};
+use egret_offline::{
+    Comparison, Confidence, Difference, Estimate, Estimator, IntervalKind, LowerMean,
+    PairedColumns, Plan, VerdictKind, running_intersection,
+};
+use egret_testkit::allowed_misses;
+
+use crate::logs::{Log, VALUE, Weights, level, log};
+
+const ALPHA: f64 = 0.05;
+
+fn plan(estimators: &[&str], interval: IntervalKind, weight_bound: Option<f64>) -> Plan {
+    Plan {
+        estimators: estimators
+            .iter()
+            .map(|name| name.parse().expect("a name"))
+            .collect(),
+        intervals: vec![interval],
+        weight_bound,
+        ..Plan::default()
+    }
+}
+
+fn misses(trials: u64, mut missed: impl FnMut(u64) -> bool) -> u64 {
+    (0..trials).filter(|&trial| missed(trial)).count() as u64
+}
+
+fn holds(row: &Estimate) -> bool {
+    row.low <= VALUE && VALUE <= row.high
+}
+
+/// Whether the wealth of either side against the truth ever reaches 2/α: what the sequence promises
+/// happens with probability α at most, over all times together.
+fn ever_refuted(log: &Log) -> bool {
+    let threshold = (2.0 / ALPHA).ln();
+    let (mut below, mut above) = (LowerMean::new(), LowerMean::new());
+    let mut start = 0;
+    while start < log.losses.len() {
+        // After every event at first, then after every eighth: wealth moves little in between.
+        let end = start + if start < 64 { 1 } else { 8 };
+        let rows = start..end.min(log.losses.len());
+        let (w, losses) = (&log.weights[rows.clone()], &log.losses[rows.clone()]);
+        let x: Vec<f64> = w.iter().zip(losses).map(|(w, l)| w * l).collect();
+        let y: Vec<f64> = w.iter().zip(losses).map(|(w, l)| w * (1.0 - l)).collect();
+        match &log.shares {
+            Some(shares) => {
+                below.observe_scaled(&x, &shares[rows.clone()]);
+                above.observe_scaled(&y, &shares[rows]);
+            }
+            None => {
+                below.observe(&x);
+                above.observe(&y);
+            }
+        }
+        if threshold <= below.log_wealth(VALUE) || threshold <= above.log_wealth(1.0 - VALUE) {
+            return true;
+        }
+        start = end;
+    }
+    false
+}
+
+#[test]
+fn the_sequence_holds_at_all_times_at_once() {
+    let trials = 1_500;
+    for weights in [
+        Weights::Window(1.0),
+        Weights::Window(8.0),
+        Weights::Pareto(2.5),
+        Weights::Pareto(1.5),
+        Weights::Pareto(1.1),
+        Weights::Narrowing,
+    ] {
+        let missed = misses(trials, |trial| ever_refuted(&log(weights, 1_000, trial)));
+        assert!(
+            missed <= allowed_misses(trials, ALPHA),
+            "{weights:?}: {missed}"
+        );
+    }
+}
+
+#[test]
+fn wealth_against_a_wrong_value_grows() {
+    // The power beside the test above.
+    for (weights, n, off) in [
+        (Weights::Window(1.0), 1_000, 0.1),
+        (Weights::Window(8.0), 10_000, 0.1),
+        (Weights::Pareto(2.5), 4_000, 0.1),
+        (Weights::Pareto(1.5), 20_000, 0.1),
+        (Weights::Narrowing, 8_000, 0.25),
+    ] {
+        let plan = plan(&["ips"], IntervalKind::Betting, None);
+        let refuted = |trial| {
+            let row = &log(weights, n, trial).report(&plan, level(0.95)).estimates[0];
+            VALUE - off < row.low && row.high < VALUE + off
+        };
+        let failures = misses(20, |trial| !refuted(trial));
+        assert!(failures <= 1, "{weights:?}: {failures}");
+    }
+}
+
+#[test]
+fn shares_steady_a_log_whose_weights_grow() {
+    let plan = plan(&["ips"], IntervalKind::Betting, None);
+    let width = |log: &Log| {
+        let row = &log.report(&plan, level(0.95)).estimates[0];
+        row.high - row.low
+    };
+    let steady = log(Weights::Narrowing, 20_000, 1);
+    let plain = Log {
+        shares: None,
+        ..steady.clone()
+    };
+    let (steady, plain) = (width(&steady), width(&plain));
+    assert!(1.3 * steady < plain, "{steady} {plain}");
+}
+
+#[test]
+fn the_path_holds_after_running_intersection() {
+    let trials = 400;
+    let plan = plan(&["ips"], IntervalKind::Betting, None);
+    let missed = misses(trials, |trial| {
+        let report = log(Weights::Window(8.0), 3_000, 50_000 + trial).report(&plan, level(0.9));
+        let path = running_intersection(&report.path);
+        let last = path.last().expect("a path");
+        assert!(
+            path.windows(2)
+                .all(|p| p[0].low <= p[1].low && p[1].high <= p[0].high)
+        );
+        !(last.low <= VALUE && VALUE <= last.high)
+    });
+    assert!(missed <= allowed_misses(trials, 0.1), "{missed}");
+}
+
+#[test]
+fn a_bound_on_the_weights_holds_and_helps() {
+    let trials = 1_000;
+    let (free, bounded) = (
+        plan(&["ips"], IntervalKind::Betting, None),
+        plan(&["ips", "dr"], IntervalKind::Betting, Some(8.0)),
+    );
+    let mut widths = [0.0; 3];
+    let mut missed = [0; 2];
+    for trial in 0..trials {
+        let mut log = log(Weights::Window(8.0), 4_000, 60_000 + trial);
+        // Small losses: wℓ spreads far less than w(1 − ℓ).
+        for loss in &mut log.losses {
+            *loss *= 0.1;
+        }
+        for prediction in log.fhats.iter_mut().chain(&mut log.baselines) {
+            *prediction *= 0.1;
+        }
+        let value = 0.1 * VALUE;
+        let free = log.report(&free, level(0.95)).estimates;
+        let bounded = log.report(&bounded, level(0.95)).estimates;
+        for (place, row) in [&free[0], &bounded[0], &bounded[1]].into_iter().enumerate() {
+            widths[place] += (row.high - row.low) / trials as f64;
+        }
+        for (missed, row) in missed.iter_mut().zip(&bounded) {
+            *missed += u64::from(!(row.low <= value && value <= row.high));
+        }
+    }
+    for missed in missed {
+        assert!(missed <= allowed_misses(trials, ALPHA), "{missed}");
+    }
+    let [free, ips, dr] = widths;
+    assert!(2.0 * ips < free, "{widths:?}");
+    assert!(dr < 1.2 * ips, "{widths:?}");
+}
+
+#[test]
+fn the_average_of_changing_means_is_held() {
+    let trials = 1_000;
+    let threshold = (1.0 / ALPHA).ln();
+    let missed = misses(trials, |trial| {
+        let mut rng = EventRng::new(12, trial, Stream::World);
+        let (mut mean, mut total) = (LowerMean::new(), 0.0);
+        (0..800).any(|t| {
+            // From 0.1 up to 0.9 and back.
+            let v = 0.5 + 0.4 * (t as f64 / 100.0).sin();
+            total += v;
+            mean.observe(&[f64::from(rng.unit() < v)]);
+            threshold <= mean.log_wealth(total / f64::from(t + 1))
+        })
+    });
+    assert!(missed <= allowed_misses(trials, ALPHA), "{missed}");
+}
+
+/// Two policies on the same events: windows of which one is inside the other. v₁ − v₂ = −0.1.
+fn pair(
+    trial: u64,
+    n: usize,
+    weight_bound: Option<f64>,
+    confidence: Confidence,
+) -> Vec<Difference> {
+    let mut rng = EventRng::new(13, trial, Stream::World);
+    let (mut losses, mut w1, mut w2) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..n {
+        // Actions on [0, 1], played alike; the first policy plays on [0, ¼], the second on [0, ½].
+        let a = rng.unit();
+        let mean = if a < 0.25 { 0.2 } else { 0.4 };
+        losses.push(f64::from(rng.unit() < mean));
+        w1.push(if a < 0.25 { 4.0 } else { 0.0 });
+        w2.push(if a < 0.5 { 2.0 } else { 0.0 });
+    }
+    let mut comparison = Comparison::new(weight_bound).expect("a bound");
+    let columns = PairedColumns {
+        losses: &losses,
+        weights: [&w1, &w2],
+        ..PairedColumns::default()
+    };
+    comparison.observe(&columns).expect("in range");
+    comparison.report(confidence).differences
+}
+
+#[test]
+fn differences_are_held_and_found() {
+    let trials = 1_000;
+    for bound in [None, Some(4.0)] {
+        let mut missed = [0, 0];
+        for trial in 0..trials {
+            let rows = pair(trial, 1_000, bound, level(0.95));
+            for (missed, row) in missed.iter_mut().zip(&rows) {
+                *missed += u64::from(!(row.low <= -0.1 && -0.1 <= row.high));
+            }
+        }
+        let [normal, betting] = missed;
+        // The normal interval holds in the limit only: one percent more is allowed for n = 1,000.
+        assert!(normal <= allowed_misses(trials, ALPHA + 0.01), "{normal}");
+        assert!(betting <= allowed_misses(trials, ALPHA), "{betting}");
+        let found = (0..20).filter(|&trial| {
+            let rows = pair(trial, 20_000, bound, level(0.95));
+            rows.iter().all(|row| row.high < 0.0 && -0.2 < row.low)
+        });
+        assert!(19 <= found.count());
+    }
+}
+
+#[test]
+fn ten_policies_are_held_at_once() {
+    let (trials, policies) = (400, 10);
+    let plan = plan(&["ips"], IntervalKind::Betting, None);
+    let missed = misses(trials, |trial| {
+        (0..policies).any(|policy| {
+            // Policies that overlap not at all are as unlike as can be.
+            let log = log(Weights::Window(4.0), 1_000, 70_000 + 10 * trial + policy);
+            let confidence = level(0.8).simultaneous(policies);
+            !holds(&log.report(&plan, confidence).estimates[0])
+        })
+    });
+    assert!(missed <= allowed_misses(trials, 0.2), "{missed}");
+    // Ten times as sure costs less than half as much again in width.
+    let log = log(Weights::Window(4.0), 10_000, 80_000);
+    let width = |confidence| {
+        let row = log.report(&plan, confidence).estimates[0].clone();
+        row.high - row.low
+    };
+    let (one, ten) = (width(level(0.95)), width(level(0.95).simultaneous(10)));
+    assert!(one < ten && ten < 1.5 * one, "{one} {ten}");
+}
+
+#[test]
+fn normal_and_bootstrap_intervals_hold_on_light_tails() {
+    let trials = 1_000;
+    let names = ["ips", "snips", "dr", "sndr"];
+    for weights in [Weights::Window(4.0), Weights::Narrowing] {
+        let mut missed = [0; 4];
+        let mut widths = [0.0; 4];
+        for trial in 0..trials {
+            let log = log(weights, 1_000, 90_000 + trial);
+            let rows = log.report(&plan(&names, IntervalKind::Normal, None), level(0.95));
+            for (place, row) in rows.estimates.iter().enumerate() {
+                missed[place] += u64::from(!holds(row));
+                widths[place] += (row.high - row.low) / trials as f64;
+            }
+        }
+        for (missed, name) in missed.into_iter().zip(names) {
+            // They hold in the limit only: one percent more is allowed for n = 1,000.
+            let allowed = allowed_misses(trials, ALPHA + 0.01);
+            assert!(missed <= allowed, "{weights:?} {name}: {missed}");
+        }
+        assert!(widths.iter().all(|&width| width < 0.2), "{widths:?}");
+        // What normalising and predicting are for.
+        assert!(widths[1] < widths[0] && widths[2] < widths[0], "{widths:?}");
+    }
+    let trials = 300;
+    let mut missed = [0; 4];
+    for trial in 0..trials {
+        let log = log(Weights::Window(4.0), 500, 100_000 + trial);
+        let rows = log.report(&plan(&names, IntervalKind::Bootstrap, None), level(0.9));
+        for (missed, row) in missed.iter_mut().zip(&rows.estimates) {
+            *missed += u64::from(!holds(row));
+            assert!(row.high - row.low < 0.25);
+        }
+    }
+    for missed in missed {
+        // 200 replicates and 500 events: two percent more are allowed.
+        assert!(missed <= allowed_misses(trials, 0.12), "{missed}");
+    }
+}
+
+#[test]
+fn the_bootstrap_of_a_ratio_is_as_wide_as_the_delta_method() {
+    // Rows divided by a fixed normaliser would make SNIPS as wide as IPS.
+    let log = log(Weights::Window(4.0), 20_000, 5);
+    let width = |interval, replicates| {
+        let plan = Plan {
+            replicates,
+            ..plan(&["ips", "snips", "sndr"], interval, None)
+        };
+        let rows = log.report(&plan, level(0.95)).estimates;
+        [0, 1, 2].map(|place| rows[place].high - rows[place].low)
+    };
+    let normal = width(IntervalKind::Normal, 200);
+    let bootstrap = width(IntervalKind::Bootstrap, 1_000);
+    for (a, b) in normal.iter().zip(bootstrap) {
+        assert!((a - b).abs() < 0.1 * a, "{normal:?} {bootstrap:?}");
+    }
+    assert!(normal[1] < 0.9 * normal[0], "{normal:?}");
+}
+
+#[test]
+fn empirical_bernstein_holds_and_shrinks() {
+    let trials = 500;
+    let plan = plan(&["ips", "dr"], IntervalKind::EmpiricalBernstein, Some(4.0));
+    let mut missed = [0; 2];
+    for trial in 0..trials {
+        let log = log(Weights::Window(4.0), 1_000, 110_000 + trial);
+        for (missed, row) in missed
+            .iter_mut()
+            .zip(&log.report(&plan, level(0.95)).estimates)
+        {
+            *missed += u64::from(!holds(row));
+        }
+    }
+    for missed in missed {
+        assert!(missed <= allowed_misses(trials, ALPHA), "{missed}");
+    }
+    let log = log(Weights::Window(4.0), 50_000, 1);
+    for row in log.report(&plan, level(0.95)).estimates {
+        assert!(row.high - row.low < 0.05, "{row:?}");
+        assert!(row.more_events.is_some_and(|more| more < 3 * row.n));
+    }
+}
+
+#[test]
+fn normal_intervals_miss_on_heavy_tails_and_the_verdict_says_so() {
+    let trials = 400;
+    let plan = plan(&["ips"], IntervalKind::Normal, None);
+    let (mut missed, mut warned) = (0, 0);
+    for trial in 0..trials {
+        let row = log(Weights::Pareto(1.2), 4_000, 120_000 + trial)
+            .report(&plan, level(0.95))
+            .estimates[0]
+            .clone();
+        missed += u64::from(!holds(&row));
+        warned += u64::from(matches!(
+            row.verdict.kind,
+            VerdictKind::HeavyTails | VerdictKind::OneEventDominates | VerdictKind::TooFewEffective
+        ));
+    }
+    // More than a method of 95% could.
+    assert!(allowed_misses(trials, ALPHA) < missed, "{missed}");
+    assert!(trials - 4 <= warned, "{warned} of {trials}");
+}
+
+#[test]
+fn how_many_more_events_is_about_right() {
+    let plan = Plan {
+        weight_bound: Some(4.0),
+        intervals: vec![
+            IntervalKind::Normal,
+            IntervalKind::EmpiricalBernstein,
+            IntervalKind::Betting,
+        ],
+        estimators: vec![Estimator::Ips],
+        ..Plan::default()
+    };
+    let whole = log(Weights::Window(4.0), 60_000, 130_000);
+    let first = whole.part(0..10_000).report(&plan, level(0.95)).estimates;
+    for row in first {
+        let n = row.n + row.more_events.expect("it shrinks");
+        let later = whole.part(0..n as usize).report(&plan, level(0.95));
+        let later = later
+            .estimates
+            .iter()
+            .find(|later| later.interval == row.interval)
+            .expect("planned");
+        let ratio = (later.high - later.low) / (row.high - row.low);
+        assert!((0.45..0.55).contains(&ratio), "{} {ratio}", row.interval);
+    }
+}

@@ -1,0 +1,160 @@
+//! Batches, threads and parts of a log.
+
+use egret_offline::{Comparison, Estimator, Evaluation, IntervalKind, PairedColumns, Plan, Report};
+use proptest::prelude::*;
+
+use crate::logs::{Log, Weights, level, log};
+
+fn everything() -> Plan {
+    Plan {
+        estimators: Estimator::ALL.to_vec(),
+        intervals: IntervalKind::ALL.to_vec(),
+        weight_bound: Some(1e4),
+        replicates: 20,
+        seed: 3,
+    }
+}
+
+fn in_batches(log: &Log, batches: &[usize], threads: usize) -> Report {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.expect("threads").install(|| {
+        let mut evaluation = Evaluation::new(everything()).expect("a plan");
+        let mut start = 0_usize;
+        for &batch in batches.iter().chain([&usize::MAX]) {
+            let end = log.losses.len().min(start.saturating_add(batch));
+            let part = log.part(start..end);
+            evaluation.observe(&part.columns()).expect("in range");
+            start = end;
+        }
+        evaluation.leave_out(7);
+        evaluation.report(level(0.95))
+    })
+}
+
+#[test]
+fn threads_and_batches_change_no_bit() {
+    for weights in [Weights::Pareto(2.5), Weights::Narrowing] {
+        let log = log(weights, 30_000, 1);
+        let whole = in_batches(&log, &[], 1);
+        // NaN is unequal to itself: there must be none for the comparison to mean anything.
+        assert!(whole.estimates.iter().all(|row| row.low.is_finite()));
+        assert_eq!(whole, in_batches(&log, &[], 2));
+        assert_eq!(
+            whole,
+            in_batches(&log, &[1, 4_095, 4_096, 5_000, 12_288], 8)
+        );
+        assert_eq!(whole, in_batches(&log, &[4_096; 7], 8));
+        assert_eq!(whole, in_batches(&log, &[97; 300], 2));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    #[test]
+    fn any_batches_give_the_same_bits(
+        batches in proptest::collection::vec(1_usize..7_000, 0..8)
+    ) {
+        let log = log(Weights::Window(8.0), 13_000, 2);
+        prop_assert_eq!(in_batches(&log, &batches, 2), in_batches(&log, &[], 1));
+    }
+}
+
+#[test]
+fn a_comparison_does_not_depend_on_batches_or_threads() {
+    let (first, second) = (
+        log(Weights::Window(8.0), 20_000, 3),
+        log(Weights::Pareto(2.5), 20_000, 4),
+    );
+    let compare = |batches: &[usize], threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.expect("threads").install(|| {
+            let mut comparison = Comparison::new(Some(1e4)).expect("a bound");
+            let mut start = 0_usize;
+            for &batch in batches.iter().chain([&usize::MAX]) {
+                let end = first.losses.len().min(start.saturating_add(batch));
+                let columns = PairedColumns {
+                    losses: &first.losses[start..end],
+                    weights: [&first.weights[start..end], &second.weights[start..end]],
+                    predictions: Some([
+                        &first.fhats[start..end],
+                        &first.baselines[start..end],
+                        &second.baselines[start..end],
+                    ]),
+                    shares: None,
+                };
+                comparison.observe(&columns).expect("in range");
+                start = end;
+            }
+            comparison.report(level(0.9))
+        })
+    };
+    let whole = compare(&[], 1);
+    assert_eq!(whole.differences.len(), 3);
+    assert_eq!(whole, compare(&[1, 4_095, 5_000, 4_096], 8));
+}
+
+#[test]
+fn merging_is_concatenating_but_for_rounding() {
+    let log = log(Weights::Window(8.0), 20_000, 5);
+    let whole = log.report(&everything(), level(0.95));
+    for cut in [0, 1, 4_096, 9_999, 20_000] {
+        let part = |range: std::ops::Range<usize>| {
+            let first = range.start as u64;
+            let mut evaluation = Evaluation::from_row(everything(), first).expect("a plan");
+            evaluation
+                .observe(&log.part(range).columns())
+                .expect("in range");
+            evaluation
+        };
+        let mut merged = part(0..cut);
+        merged.merge(&part(cut..20_000)).expect("connected");
+        let merged = merged.report(level(0.95));
+        assert_eq!(merged.estimates.len(), whole.estimates.len());
+        for (ours, theirs) in merged.estimates.iter().zip(&whole.estimates) {
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-11 * (1.0 + b.abs());
+            assert_eq!(ours.estimator, theirs.estimator);
+            assert!(close(ours.estimate, theirs.estimate), "{ours:?}");
+            assert!(close(ours.low, theirs.low), "{ours:?}\n{theirs:?}");
+            assert!(close(ours.high, theirs.high), "{ours:?}\n{theirs:?}");
+        }
+        assert_eq!(merged.diagnostics.n, 20_000);
+        assert_eq!(
+            merged.diagnostics.largest_weights,
+            whole.diagnostics.largest_weights
+        );
+    }
+}
+
+#[test]
+fn parts_that_do_not_follow_one_another_are_refused() {
+    let plan = Plan::default();
+    let mut first = Evaluation::new(plan.clone()).expect("a plan");
+    let later = Evaluation::from_row(plan, 7).expect("a plan");
+    let error = first.merge(&later).expect_err("rows are missing");
+    assert!(error.to_string().contains("found row 7"), "{error}");
+    let other = Evaluation::new(everything()).expect("a plan");
+    assert!(first.merge(&other).is_err());
+}
+
+#[test]
+fn a_refused_batch_leaves_no_trace() {
+    let log = log(Weights::Window(8.0), 5_000, 6);
+    let mut evaluation = Evaluation::new(everything()).expect("a plan");
+    evaluation.observe(&log.columns()).expect("in range");
+    let before = evaluation.report(level(0.95));
+    let mut bad = log.clone();
+    bad.weights[17] = 1e4 + 1.0;
+    let error = evaluation.observe(&bad.columns()).expect_err("above bound");
+    assert_eq!(
+        error.to_string(),
+        "weight of row 5017 is 10001, above the bound 10000 that was given"
+    );
+    let error = evaluation
+        .observe(&egret_offline::Columns {
+            fhats: None,
+            ..log.columns()
+        })
+        .expect_err("no column");
+    assert!(error.to_string().contains("fhat"), "{error}");
+    assert_eq!(evaluation.report(level(0.95)), before);
+}
