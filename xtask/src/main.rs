@@ -3,6 +3,7 @@
 mod arguments;
 mod deny;
 mod portable;
+mod python;
 mod readme;
 mod steps;
 mod workspace;

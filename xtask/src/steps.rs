@@ -1,7 +1,7 @@
 use anyhow::Result;
 
 use crate::workspace::Workspace;
-use crate::{deny, portable, readme};
+use crate::{deny, portable, python, readme};
 
 /// One thing that is checked.
 #[derive(Debug)]
@@ -63,6 +63,11 @@ pub const STEPS: &[Step] = &[
         name: "readme",
         about: "the commands in the README run",
         run: readme::check,
+    },
+    Step {
+        name: "python",
+        about: "logs and figures beside the packages of Python",
+        run: python::check,
     },
     Step {
         name: "deny",

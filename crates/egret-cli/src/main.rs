@@ -1,6 +1,7 @@
 //! The `egret` command.
 
 mod demo;
+mod exhaust;
 mod kind;
 mod model_file;
 mod ope;
@@ -17,6 +18,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use demo::DemoArgs;
+use exhaust::ExhaustCommand;
 use ope::OpeArgs;
 
 /// Decisions in action spaces too large to list, with a log that can be reused.
@@ -49,6 +51,11 @@ enum Command {
     /// log states. Memory does not grow with the log, and neither threads nor the split into files change a digit.
     #[command(after_help = ope::help())]
     Ope(OpeArgs),
+    /// Look into logs, convert and merge them
+    Exhaust {
+        #[command(subcommand)]
+        command: ExhaustCommand,
+    },
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -77,6 +84,7 @@ fn run() -> Result<()> {
     let text = match Cli::parse().command {
         Command::Demo(args) => demo::demo(&args)?.into_bytes(),
         Command::Ope(args) => ope::ope(&args)?.into_bytes(),
+        Command::Exhaust { command } => exhaust::exhaust(&command)?.into_bytes(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "egret", &mut script);

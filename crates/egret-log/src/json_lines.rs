@@ -10,6 +10,20 @@ use crate::field::{self, Access, FIELDS};
 use crate::mu_cache::MuCache;
 use crate::{Extra, LoggedAction, Record, RowError, VERSION};
 
+impl Record {
+    /// The record as a line of JSON lines has it, without the end of the line.
+    pub fn to_json(&self) -> String {
+        let mut text = Vec::new();
+        write(self, &mut text);
+        String::from_utf8(text).expect("JSON is text")
+    }
+
+    /// The record of such a line.
+    pub fn from_json(text: &str) -> Result<Self, RowError> {
+        read(text.as_bytes(), &mut MuCache::default())
+    }
+}
+
 /// The record as one JSON object, without the end of the line. Numbers come out as short as they come back to the bit.
 pub(crate) fn write(record: &Record, out: &mut Vec<u8>) {
     let mut object = Object { out, empty: true };

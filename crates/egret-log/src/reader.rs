@@ -107,6 +107,15 @@ impl Reader {
         (self.done as f64 + current) / self.bytes.max(1) as f64
     }
 
+    /// The place of the record that was read last in its file, from 1.
+    pub fn row(&self) -> u64 {
+        match &self.source {
+            Some((_, _, Source::Parquet(source))) => source.row(),
+            Some((_, _, Source::Lines(source))) => source.row(),
+            None => 0,
+        }
+    }
+
     /// How many rows were skipped so far.
     pub fn skipped(&self) -> u64 {
         self.skipped
@@ -123,13 +132,8 @@ impl Reader {
         json_lines::write(record, &mut line);
         let content = serde_json::from_slice(&line).unwrap_or_default();
         let file = self.source.as_ref().map(|(file, _, _)| file.clone());
-        let row = match &self.source {
-            Some((_, _, Source::Parquet(source))) => source.row(),
-            Some((_, _, Source::Lines(source))) => source.row(),
-            None => 0,
-        };
         let bad = BadRow {
-            row,
+            row: self.row(),
             error,
             content,
         };

@@ -1,0 +1,37 @@
+"""The `egret` command, as tests run it."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+SCRATCH = Path(os.environ["EGRET_SCRATCH"])
+
+
+def egret(*arguments) -> str:
+    """What it prints; an error if it fails."""
+    run = subprocess.run([os.environ["EGRET"], *map(str, arguments)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def refused(*arguments) -> str:
+    """Its error; an error if it does not fail."""
+    run = subprocess.run([os.environ["EGRET"], *map(str, arguments)], capture_output=True, text=True)
+    assert run.returncode != 0, run.stdout
+    return run.stderr
+
+
+def records(*logs) -> list[dict]:
+    """The records of logs, as egret reads them."""
+    out = SCRATCH / "as-read.jsonl"
+    egret("exhaust", "convert", *logs, "-o", out)
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def demo_log() -> Path:
+    """The log that the demo leaves."""
+    folder = SCRATCH / "demo"
+    if not folder.exists():
+        egret("demo", "--decisions", 4000, "--out", folder, "--json")
+    return folder / "exhaust.parquet"

@@ -1,0 +1,89 @@
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::workspace::Workspace;
+
+/// Runs tests/python with the real packages: pyarrow, pandas, polars, DuckDB, Vowpal Wabbit.
+///
+/// They are installed below the target directory, in the versions that requirements.txt names; that they cannot be is an
+/// error. Tests find the binary in EGRET and a folder of their own in EGRET_SCRATCH.
+pub fn check(workspace: &Workspace) -> Result<()> {
+    let tests = workspace.root.join("tests").join("python");
+    let home = workspace.target.join("python");
+    let environment = home.join("venv");
+    let python = match cfg!(windows) {
+        true => environment.join("Scripts").join("python.exe"),
+        false => environment.join("bin").join("python"),
+    };
+    install(workspace, &tests.join("requirements.txt"), &home, &python)?;
+    workspace.cargo("build", &["--release", "-p", "egret-cli"])?;
+    let scratch = home.join("scratch");
+    if scratch.exists() {
+        fs::remove_dir_all(&scratch)
+            .with_context(|| format!("cannot empty {}", scratch.display()))?;
+    }
+    fs::create_dir_all(&scratch).with_context(|| format!("cannot make {}", scratch.display()))?;
+    let egret = workspace.target.join("release").join("egret");
+    workspace.run(
+        Command::new(python)
+            // No compiled files beside the tests.
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env(
+                "EGRET",
+                egret.with_extension(std::env::consts::EXE_EXTENSION),
+            )
+            .env("EGRET_SCRATCH", &scratch)
+            .arg(tests.join("run.py")),
+    )
+}
+
+/// An environment with the packages, unless it is there with the same ones.
+fn install(workspace: &Workspace, wanted: &Path, home: &Path, python: &Path) -> Result<()> {
+    let list =
+        fs::read_to_string(wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
+    let stamp = home.join("installed.txt");
+    if python.exists() && fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
+        return Ok(());
+    }
+    println!("The packages of tests/python are not installed yet: this takes a minute, once.");
+    let system = system_python()?;
+    if home.exists() {
+        fs::remove_dir_all(home).with_context(|| format!("cannot empty {}", home.display()))?;
+    }
+    // Without a pip of its own, which Debian packs apart: the system's installs into it.
+    let environment = home.join("venv");
+    workspace.run(
+        Command::new(system)
+            .args(["-m", "venv", "--without-pip"])
+            .arg(&environment),
+    )?;
+    workspace
+        .run(
+            Command::new(system)
+                .args(["-m", "pip", "--python"])
+                .arg(python)
+                .args(["install", "--quiet", "--disable-pip-version-check", "-r"])
+                .arg(wanted),
+        )
+        .context("the packages of tests/python/requirements.txt cannot be installed")?;
+    fs::write(&stamp, list).with_context(|| format!("cannot write {}", stamp.display()))
+}
+
+/// A Python with pip 22.3 or newer, which can install for another.
+fn system_python() -> Result<&'static str> {
+    let works = |program: &&str| {
+        Command::new(program)
+            .args(["-m", "pip", "--python", program, "--version"])
+            .output()
+            .is_ok_and(|output| output.status.success())
+    };
+    let found = ["python3", "python"].into_iter().find(works);
+    ensure!(
+        found.is_some(),
+        "there is no Python with pip 22.3 or newer: on Debian, apt install python3-pip"
+    );
+    found.context("looked at just now")
+}
