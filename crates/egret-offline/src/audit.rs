@@ -54,6 +54,7 @@ pub struct Auditor<X, A: Action> {
     measure: Option<Box<dyn ReferenceMeasure<X, A>>>,
     replayer: Option<Replayer<X, A>>,
     alpha: f64,
+    replay_every: u64,
     bins: Option<Bins>,
     tests: Tests,
     scale: RunningScale,
@@ -83,6 +84,9 @@ pub struct Audited<X, A> {
 /// Draws of μ for E_μ f̂ at each event.
 const DRAWS: usize = 32;
 
+/// So few events are looked at by one thread.
+const FEW: usize = 64;
+
 /// Auditing draws need a seed of their own: any will do.
 const SEED: u64 = 0x61_7564_6974;
 
@@ -99,6 +103,7 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Auditor<X, A> {
             measure,
             replayer,
             alpha,
+            replay_every: 1,
             bins: None,
             scale: RunningScale::default(),
             events: 0,
@@ -110,6 +115,12 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Auditor<X, A> {
             proposals: Proposals::default(),
             history: EvidenceHistory::default(),
         })
+    }
+
+    /// Makes only the first of every so many decisions again, where all would take too long.
+    pub fn replaying_every(mut self, events: u64) -> Self {
+        self.replay_every = events.max(1);
+        self
     }
 
     /// The next events, in the order of the log. How they are split over calls changes nothing.
@@ -149,10 +160,20 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Auditor<X, A> {
             learner,
             bins,
         };
-        let seen: Vec<Seen> = run
-            .par_iter()
-            .map_init(Buffers::default, |buffers, event| look.at(event, buffers))
-            .collect();
+        let (before, every) = (self.events, self.replay_every);
+        let at = |buffers: &mut Buffers<A>, (place, event): (usize, &Audited<X, A>)| {
+            let replayed = (before + place as u64).is_multiple_of(every);
+            look.at(event, replayed, buffers)
+        };
+        // A few are sooner looked at than shared out.
+        let seen: Vec<Seen> = if run.len() < FEW {
+            let mut buffers = Buffers::default();
+            let events = run.iter().enumerate();
+            events.map(|event| at(&mut buffers, event)).collect()
+        } else {
+            let events = run.par_iter().enumerate();
+            events.map_init(Buffers::default, at).collect()
+        };
         for (event, seen) in run.iter().zip(&seen) {
             self.count(event, seen, why.as_deref());
         }
@@ -196,7 +217,11 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Auditor<X, A> {
                     }
                 }
             }
-            None => self.not_replayable(no_model.unwrap_or("no model is given")),
+            None => match no_model {
+                Some(why) => self.not_replayable(why),
+                None if self.replayer.is_none() => self.not_replayable("no model is given"),
+                None => {}
+            },
         }
         if event.decision.propensity == Propensity::Atom {
             self.atoms += 1;
@@ -337,7 +362,7 @@ impl<A: Action> Default for Buffers<A> {
 const HUGE: f64 = 1e250;
 
 impl<X: Clone + Send + Sync, A: Placed + PartialEq> Look<'_, X, A> {
-    fn at(&self, event: &Audited<X, A>, buffers: &mut Buffers<A>) -> Seen {
+    fn at(&self, event: &Audited<X, A>, replayed: bool, buffers: &mut Buffers<A>) -> Seen {
         let decision = &event.decision;
         let density = decision.propensity.density();
         let bound = decision.capped.map(|capped| {
@@ -372,6 +397,7 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Look<'_, X, A> {
             contradiction: contradiction(decision),
             replay: self
                 .learner
+                .filter(|_| replayed)
                 .map(|learner| learner.replay(&event.x, decision)),
         }
     }

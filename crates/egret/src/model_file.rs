@@ -37,10 +37,14 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
     /// that the saved one had.
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
         let content: Content<'_> = parse(FRAME.content_of(bytes)?)?;
-        let (player, mut corral) = content
-            .settings
-            .build(&*self.measure, &*self.oracle)
-            .map_err(|error| LoadError::Invalid(error.to_string()))?;
+        // A player is built anew only for other settings: its normaliser may take a millisecond.
+        let (player, mut corral) = if content.settings == self.settings {
+            (None, self.corral.clone())
+        } else {
+            let built = content.settings.build(&*self.measure, &*self.oracle);
+            let (player, corral) = built.map_err(|error| LoadError::Invalid(error.to_string()))?;
+            (Some(player), corral)
+        };
         if !corral.restore(&content.inverse_weights) {
             return Err(LoadError::Invalid(
                 "the weights of the taus are not a distribution over the grid".to_owned(),
@@ -50,7 +54,9 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         self.oracle.load(content.oracle)?;
         self.settings = content.settings;
         self.batches = content.batches;
-        self.player = player;
+        if let Some(player) = player {
+            self.player = player;
+        }
         self.corral = corral;
         Ok(())
     }

@@ -99,10 +99,10 @@ fn loaded(settings: Settings, bytes: &[u8]) -> Learner<Context, f64> {
 fn auditor(models: &[Vec<u8>], relearn: bool, alpha: f64) -> Auditor<Context, f64> {
     let unlike = settings(Normalization::Auto, 99);
     let mut replayer = Replayer::new(loaded(unlike.clone(), &models[0]), relearn);
+    let mut other = seller(unlike);
     for bytes in &models[1..] {
-        replayer
-            .add(&loaded(unlike.clone(), bytes))
-            .expect("the same kind");
+        other.load(bytes).expect("just saved");
+        replayer.add(&other).expect("the same kind");
     }
     Auditor::new(None, Some(replayer), alpha).expect("alpha")
 }
@@ -193,6 +193,16 @@ fn what_differs_is_found_at_once_and_named() {
     assert!(report.alarm);
     assert_eq!(report.replay.differing, 0);
     assert_eq!(report.replay.unequal_models[0].batches, 3);
+    // One of every ten is enough to find a fault that stays.
+    let mut spoiled = rows.clone();
+    spoiled
+        .iter_mut()
+        .for_each(|row| row.decision.proposals += 1);
+    let mut audit = auditor(&models, false, 0.01).replaying_every(10);
+    audit.observe(&spoiled);
+    let replay = audit.report().replay;
+    assert_eq!((replay.replayed, replay.differing), (8, 8));
+    assert_eq!(replay.not_replayable, 0);
     // Two models in each other's place.
     let mut swapped = models.clone();
     swapped.swap(4, 5);
@@ -391,11 +401,15 @@ fn wrong_logs_are_accused_without_any_model() {
 }
 
 /// The table of docs/audit.md:
-/// `cargo test -p egret-offline --test it -- --ignored --nocapture how_soon`
+/// `SEEDS=20 EVENTS=16000 cargo test -p egret-offline --test it -- --ignored --nocapture how_soon`
 #[test]
 #[ignore = "a table for the documentation, some minutes"]
 fn how_soon_each_fault_is_found() {
-    let (seeds, events) = (24_u64, 20_000_u64);
+    let number = |name: &str, default: u64| match std::env::var(name) {
+        Ok(value) => value.parse().expect("a whole number"),
+        Err(_) => default,
+    };
+    let (seeds, events) = (number("SEEDS", 20), number("EVENTS", 16_000));
     let faults = [
         Fault::None,
         Fault::KappaHat1,
@@ -419,18 +433,26 @@ fn how_soon_each_fault_is_found() {
                     if fault == Fault::Swapped {
                         served_by_another(&mut rows, &settings, &models, 400);
                     }
-                    let mut audit = auditor(&models, false, 0.01);
+                    let mut audit = auditor(&models, false, 0.01).replaying_every(events);
                     audit.observe(&rows);
                     let report = audit.report();
                     let row = |place: usize| report.tests[place].alarm_at;
-                    let replay = report.replay.first_differences.first();
+                    // A few decisions from where the fault begins are made again.
+                    let begins = match fault {
+                        Fault::Swapped => rows.len() / 2,
+                        _ => 0,
+                    };
+                    let mut audit = auditor(&models, false, 0.01);
+                    audit.observe(&rows[begins..begins + 5 * BATCH]);
+                    let replay = audit.report().replay.first_differences;
+                    let replay = replay.first().map(|first| begins as u64 + first.at);
                     [
                         row(0),
                         row(1),
                         row(2),
                         row(3),
                         report.together.alarm_at,
-                        replay.map(|first| first.at),
+                        replay,
                     ]
                 })
                 .collect()
