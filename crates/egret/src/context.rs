@@ -62,6 +62,14 @@ impl Context {
         }
     }
 
+    /// The features in one slice, unless they are sparse.
+    pub(crate) fn as_dense(&self) -> Option<&[f64]> {
+        match &self.0 {
+            Features::Dense(values) => Some(values),
+            Features::Sparse { .. } => None,
+        }
+    }
+
     /// Σ wᵢ xᵢ in a fixed order.
     ///
     /// # Panics

@@ -47,6 +47,7 @@ mod mixture_martingale;
 mod model;
 mod model_file;
 mod network_argmin;
+mod network_of_eight;
 mod normalizer;
 mod normalizing_constant;
 mod normals;
