@@ -1,0 +1,179 @@
+/// Many events as estimators see them, one slice for each quantity; those that are there have one length.
+///
+/// | field       | symbol      | range   | meaning                                                        |
+/// |-------------|-------------|---------|----------------------------------------------------------------|
+/// | `losses`    | ℓ           | [0, 1]  | what the action cost                                           |
+/// | `weights`   | w = q/p     | [0, ∞)  | density of the target over the logged one; E w = 1             |
+/// | `fhats`     | f̂(x, a)     | [0, 1]  | predicted loss of the logged action                            |
+/// | `baselines` | E_q f̂(x, ·) | [0, ∞)  | predicted loss of the target, or an unbiased estimate of it    |
+/// | `shares`    | h           | (0, ∞)  | how much the event counts; known before its action was drawn   |
+/// | `kappas`    | κ           | (0, ∞)  | 1/z of the decision; shown among the diagnostics, used nowhere |
+///
+/// The predictions must not have been learned from the losses they stand beside, nor from later ones.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Columns<'a> {
+    /// ℓ.
+    pub losses: &'a [f64],
+    /// w.
+    pub weights: &'a [f64],
+    /// f̂(x, a), for DM, DR and their kin.
+    pub fhats: Option<&'a [f64]>,
+    /// E_q f̂(x, ·), for DM, DR and their kin.
+    pub baselines: Option<&'a [f64]>,
+    /// h; all count alike where there is none.
+    pub shares: Option<&'a [f64]>,
+    /// κ.
+    pub kappas: Option<&'a [f64]>,
+}
+
+impl<'a> Columns<'a> {
+    /// How many events.
+    pub fn len(&self) -> usize {
+        self.losses.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.losses.is_empty()
+    }
+
+    /// The events of a range.
+    pub(crate) fn rows(&self, range: std::ops::Range<usize>) -> Self {
+        let part = |column: Option<&'a [f64]>| column.map(|column| &column[range.clone()]);
+        Self {
+            losses: &self.losses[range.clone()],
+            weights: &self.weights[range.clone()],
+            fhats: part(self.fhats),
+            baselines: part(self.baselines),
+            shares: part(self.shares),
+            kappas: part(self.kappas),
+        }
+    }
+
+    /// Refuses numbers out of range and columns of unequal length. `first` is the number of the first row.
+    pub(crate) fn check(&self, first: u64) -> Result<(), ColumnsError> {
+        let one = 0.0..=1.0;
+        // Far beyond anything sensible, and squares still add up to finite numbers.
+        let finite = 0.0..=1e100;
+        let positive = 1e-30..=1e30;
+        for (name, column, allowed, expected) in [
+            ("loss", Some(self.losses), &one, "[0, 1]"),
+            ("weight", Some(self.weights), &finite, "[0, 1e100]"),
+            ("fhat", self.fhats, &one, "[0, 1]"),
+            ("baseline", self.baselines, &finite, "[0, 1e100]"),
+            ("share", self.shares, &positive, "[1e-30, 1e30]"),
+            ("kappa", self.kappas, &positive, "[1e-30, 1e30]"),
+        ] {
+            let Some(column) = column else { continue };
+            if column.len() != self.len() {
+                return Err(ColumnsError::Length {
+                    name,
+                    length: column.len(),
+                    losses: self.len(),
+                });
+            }
+            // One test of all, with no early end, is many times faster; where the bad one is comes after.
+            let bad = |value: &f64| !allowed.contains(value);
+            if column.iter().fold(false, |any, value| any | bad(value)) {
+                let place = column.iter().position(bad).expect("one of them is bad");
+                return Err(ColumnsError::Value {
+                    name,
+                    row: first + place as u64,
+                    value: column[place],
+                    expected,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why events were refused. None of the batch was used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ColumnsError {
+    /// A number out of range.
+    #[error("{name} of row {row} is {value}, expected a number in {expected}")]
+    Value {
+        /// Which column.
+        name: &'static str,
+        /// Which row, counted from 0 over all batches.
+        row: u64,
+        /// What it was.
+        value: f64,
+        /// Where it has to be.
+        expected: &'static str,
+    },
+    /// Columns of unequal length.
+    #[error("the column {name} has {length} rows, expected {losses} as in loss")]
+    Length {
+        /// Which column.
+        name: &'static str,
+        /// Its length.
+        length: usize,
+        /// The length of the losses.
+        losses: usize,
+    },
+    /// An estimator needs a column that is not there.
+    #[error("{estimator} needs the column {name}, which is missing")]
+    Missing {
+        /// Which column.
+        name: &'static str,
+        /// Who needs it.
+        estimator: String,
+    },
+    /// A column was there in one batch and not in another.
+    #[error("the column {name} is there in some batches and missing in others")]
+    Unequal {
+        /// Which column.
+        name: &'static str,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_number_is_named_with_its_row() {
+        let good = Columns {
+            losses: &[0.0, 1.0],
+            weights: &[0.0, 1e100],
+            shares: Some(&[1e-9, 2.0]),
+            ..Columns::default()
+        };
+        assert_eq!(good.check(0), Ok(()));
+        for bad in [f64::NAN, -1e-300, f64::INFINITY] {
+            let columns = Columns {
+                weights: &[1.0, bad],
+                ..good
+            };
+            let error = columns.check(40).expect_err("no weight");
+            assert!(
+                matches!(
+                    error,
+                    ColumnsError::Value {
+                        name: "weight",
+                        row: 41,
+                        ..
+                    }
+                ),
+                "{error}"
+            );
+        }
+        let columns = Columns {
+            shares: Some(&[1.0, 0.0]),
+            ..good
+        };
+        let error = columns.check(0).expect_err("no share");
+        assert_eq!(
+            error.to_string(),
+            "share of row 1 is 0, expected a number in [1e-30, 1e30]"
+        );
+        let columns = Columns {
+            fhats: Some(&[0.5]),
+            ..good
+        };
+        assert!(matches!(columns.check(0), Err(ColumnsError::Length { .. })));
+    }
+}

@@ -1,0 +1,179 @@
+use serde::Serialize;
+
+use crate::Columns;
+use crate::lanes::sum;
+use crate::moments::{Moments, Terms};
+use crate::pareto_tail::pareto_shape;
+
+/// What the weights of a log tell about any estimate made from them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diagnostics {
+    /// How many events were weighed.
+    pub n: u64,
+    /// How many events of the log were left out: atoms, which have no density, and others that cannot be weighed.
+    pub left_out: u64,
+    /// (Σ hw)²/Σ (hw)².
+    pub ess: f64,
+    /// The five largest weights.
+    pub largest_weights: Vec<f64>,
+    /// The share of the largest hw in their sum.
+    pub largest_share: f64,
+    /// The share of events with weight 0.
+    pub zero_share: f64,
+    /// Σ hw/Σ h, which should be 1.
+    pub mean_weight: f64,
+    /// Its standard error.
+    pub mean_weight_error: f64,
+    /// The mean κ, where it was told.
+    pub kappa: Option<f64>,
+    /// The shape k of a generalised Pareto distribution through the largest hw: above ½ their variance is infinite, above 1 their
+    /// mean. None where there are too few, or all are alike.
+    pub pareto_k: Option<f64>,
+}
+
+/// Sums over weights, in constant memory.
+#[derive(Debug, Clone)]
+pub(crate) struct WeightSummary {
+    moments: Moments,
+    zeros: u64,
+    kappas: Option<f64>,
+    /// By w.
+    largest: Top,
+    /// By hw, where there is an h.
+    heaviest: Option<Top>,
+    /// The largest E_q f̂.
+    pub(crate) largest_baseline: f64,
+}
+
+impl WeightSummary {
+    pub(crate) fn new() -> Self {
+        Self {
+            moments: Moments::default(),
+            zeros: 0,
+            kappas: None,
+            largest: Top::new(),
+            heaviest: None,
+            largest_baseline: 0.0,
+        }
+    }
+
+    /// Of these events alone, where only weights above the floors of `so_far` are of interest among the largest.
+    pub(crate) fn of(columns: &Columns<'_>, so_far: &Self) -> Self {
+        let weights = columns.weights;
+        let terms = Terms {
+            r: weights,
+            u: None,
+            v: None,
+            h: columns.shares,
+        };
+        let mut largest = Top::new();
+        largest.add(weights, so_far.largest.floor());
+        let heaviest = columns.shares.map(|shares| {
+            let heavy: Vec<f64> = weights.iter().zip(shares).map(|(w, h)| w * h).collect();
+            let mut top = Top::new();
+            top.add(&heavy, so_far.heaviest.as_ref().map_or(0.0, Top::floor));
+            top
+        });
+        Self {
+            moments: Moments::of(&terms),
+            zeros: zeros(weights),
+            kappas: columns.kappas.map(sum),
+            largest,
+            heaviest,
+            largest_baseline: columns.baselines.map_or(0.0, |baselines| {
+                baselines.iter().copied().fold(0.0, f64::max)
+            }),
+        }
+    }
+
+    pub(crate) fn merge(&mut self, later: &Self) {
+        self.moments.merge(&later.moments);
+        self.zeros += later.zeros;
+        self.kappas = match (self.kappas, later.kappas) {
+            (Some(sum), Some(more)) => Some(sum + more),
+            (sum, more) => sum.or(more),
+        };
+        self.largest.merge(&later.largest);
+        match (&mut self.heaviest, &later.heaviest) {
+            (Some(top), Some(more)) => top.merge(more),
+            (None, Some(more)) => self.heaviest = Some(more.clone()),
+            (_, None) => {}
+        }
+        self.largest_baseline = self.largest_baseline.max(later.largest_baseline);
+    }
+
+    pub(crate) fn n(&self) -> u64 {
+        self.moments.n
+    }
+
+    pub(crate) fn max_weight(&self) -> f64 {
+        self.largest.values.first().copied().unwrap_or(0.0)
+    }
+
+    pub(crate) fn diagnostics(&self, left_out: u64) -> Diagnostics {
+        let n = self.moments.n as f64;
+        let [_, _, total, _] = self.moments.sums;
+        let heaviest = self.heaviest.as_ref().unwrap_or(&self.largest);
+        let most = heaviest.values.first().copied().unwrap_or(0.0);
+        Diagnostics {
+            n: self.moments.n,
+            left_out,
+            ess: self.moments.effective_sample_size(),
+            largest_weights: self.largest.values.iter().copied().take(5).collect(),
+            largest_share: if 0.0 < total { most / total } else { 0.0 },
+            zero_share: self.zeros as f64 / n,
+            mean_weight: self.moments.estimate(),
+            mean_weight_error: self.moments.standard_error(),
+            kappa: self.kappas.map(|sum| sum / n),
+            pareto_k: pareto_shape(&heaviest.values, self.moments.n),
+        }
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn zeros(weights: &[f64]) -> u64 {
+    weights.iter().map(|&w| u64::from(w == 0.0)).sum()
+}
+
+/// The largest of many numbers, in falling order.
+#[derive(Debug, Clone, PartialEq)]
+struct Top {
+    values: Vec<f64>,
+}
+
+impl Top {
+    /// Enough for the tail of 10⁵ events by the rule of [`pareto_shape`].
+    const ROOM: usize = 1_024;
+
+    fn new() -> Self {
+        Self { values: Vec::new() }
+    }
+
+    /// What does not exceed it cannot be among the largest.
+    fn floor(&self) -> f64 {
+        if self.values.len() < Self::ROOM {
+            0.0
+        } else {
+            self.values[Self::ROOM - 1]
+        }
+    }
+
+    fn add(&mut self, values: &[f64], floor: f64) {
+        self.values
+            .extend(values.iter().filter(|&&value| floor < value));
+        self.settle();
+    }
+
+    fn merge(&mut self, other: &Self) {
+        if other.values.is_empty() {
+            return;
+        }
+        self.values.extend_from_slice(&other.values);
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        self.values.sort_unstable_by(|a, b| b.total_cmp(a));
+        self.values.truncate(Self::ROOM);
+    }
+}
