@@ -62,8 +62,8 @@ impl Context {
         }
     }
 
-    /// The features in one slice, unless they are sparse.
-    pub(crate) fn as_dense(&self) -> Option<&[f64]> {
+    /// The numbers of a dense context; none for a sparse one.
+    pub fn as_dense(&self) -> Option<&[f64]> {
         match &self.0 {
             Features::Dense(values) => Some(values),
             Features::Sparse { .. } => None,

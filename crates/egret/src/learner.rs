@@ -214,6 +214,15 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         &self.corral
     }
 
+    /// Whether every decision states a z that was computed: κ is then 1.
+    pub fn computes_z(&self) -> bool {
+        match &self.player {
+            Player::CappedIgw(sampler) => sampler.always_exact(&*self.measure, &*self.oracle),
+            Player::Uniform => true,
+            Player::SmoothIgw | Player::EpsilonGreedy { .. } | Player::SquareCb => false,
+        }
+    }
+
     /// μ.
     pub fn measure(&self) -> &dyn ReferenceMeasure<X, A> {
         &*self.measure
@@ -286,7 +295,9 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         Ok(())
     }
 
-    pub(crate) fn decide_seeded(
+    /// As [`decide_with`](Self::decide_with) under another seed: what the learner might as well have done, independent of
+    /// what it did.
+    pub fn decide_seeded(
         &self,
         seed: u64,
         event: u64,
@@ -607,6 +618,22 @@ mod tests {
             assert_eq!(learner.model_version(), 8_u64.div_ceil(size as u64));
             let sum: f64 = learner.corral().weights().iter().sum();
             assert!((sum - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn computed_z_is_told() {
+        for (explorer, computed) in [
+            (Settings::default().explorer, true),
+            (mixture(), false),
+            (Explorer::Uniform, true),
+            (Explorer::SmoothIgw, false),
+        ] {
+            let learner = interval_learner(Settings {
+                explorer,
+                ..Settings::default()
+            });
+            assert_eq!(learner.computes_z(), computed, "{explorer:?}");
         }
     }
 

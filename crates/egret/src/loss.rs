@@ -54,7 +54,7 @@ pub struct OutOfRange {
 
 impl OutOfRange {
     /// The error, unless `holds`. Write `holds` as what is allowed, so that NaN fails it.
-    pub(crate) fn unless(
+    pub fn unless(
         holds: bool,
         name: &'static str,
         value: f64,

@@ -1,0 +1,3 @@
+//! The public interface, tested from outside.
+
+mod targets;
