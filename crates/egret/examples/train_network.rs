@@ -103,7 +103,7 @@ fn pass(
         batch.extend(rows.iter().map(|row| Example {
             x: &row.x,
             action: &row.action,
-            loss: row.loss,
+            loss: row.loss.into(),
             weight: row.weight,
         }));
         for _ in 0..steps {

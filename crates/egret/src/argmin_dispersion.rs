@@ -35,7 +35,7 @@ use crate::{
 ///     let action = f64::from(round % 11);
 ///     let loss = Loss::new(0.1 * (action - 7.0).abs())?;
 ///     let (x, action, weight) = (&x, &action, Weight::ONE);
-///     oracle.learn(&[Example { x, action, loss, weight }])?;
+///     oracle.learn(&[Example { x, action, loss: loss.into(), weight }])?;
 /// }
 ///
 /// let mut buffer = Vec::new();
@@ -287,7 +287,7 @@ mod tests {
             .map(|event| Example {
                 x: &event.x,
                 action: &event.action,
-                loss: event.loss,
+                loss: event.loss.into(),
                 weight: event.weight,
             })
             .collect()

@@ -105,7 +105,7 @@ pub use learner::{ExampleWeight, LearnError, Learner, Settings, SettingsError};
 pub use linear_argmin::LinearArgmin;
 pub use linear_regression::{Forecaster, LinearRegression};
 pub use load_error::LoadError;
-pub use loss::{Loss, OutOfRange};
+pub use loss::{Loss, OutOfRange, PseudoLoss};
 pub use mixture_martingale::MixtureMartingale;
 pub use model::{AnyLearner, Blueprint, Model, ModelError, Table};
 pub use network_argmin::NetworkArgmin;
