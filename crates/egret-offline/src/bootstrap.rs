@@ -66,7 +66,11 @@ impl Replicates {
                 }
             }
         }
-        self.counts.clear();
+    }
+
+    /// Forgets the counts.
+    pub(crate) fn close(&mut self) {
+        self.counts = Vec::new();
     }
 
     /// The estimate of each replicate.
@@ -99,9 +103,9 @@ pub(crate) fn percentile_interval(estimates: &[f64], alpha: f64) -> (f64, f64) {
 }
 
 /// P(Poisson(1) ≤ k); the next is beyond the last number that a generator gives.
-const DISTRIBUTION: [f64; 17] = [
+const DISTRIBUTION: [f64; 18] = [
     0.367_879_441_171_442_33,
-    0.735_758_882_342_884_6,
+    0.735_758_882_342_884_7,
     0.919_698_602_928_605_8,
     0.981_011_843_123_846_2,
     0.996_340_153_172_656_3,
@@ -111,12 +115,13 @@ const DISTRIBUTION: [f64; 17] = [
     0.999_998_874_797_402,
     0.999_999_888_574_521_7,
     0.999_999_989_952_233_6,
-    0.999_999_999_168_388_9,
-    0.999_999_999_936_401_9,
-    0.999_999_999_995_479_9,
+    0.999_999_999_168_389_2,
+    0.999_999_999_936_402_2,
+    0.999_999_999_995_480_2,
     0.999_999_999_999_7,
     0.999_999_999_999_981_3,
     0.999_999_999_999_998_9,
+    0.999_999_999_999_999_9,
 ];
 
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]

@@ -1,3 +1,5 @@
+use crate::chunks::{Rows, part};
+
 /// Many events as estimators see them, one slice for each quantity; those that are there have one length.
 ///
 /// | field       | symbol      | range   | meaning                                                        |
@@ -26,6 +28,9 @@ pub struct Columns<'a> {
     pub kappas: Option<&'a [f64]>,
 }
 
+/// How many columns there can be.
+pub(crate) const COLUMNS: usize = 6;
+
 impl<'a> Columns<'a> {
     /// How many events.
     pub fn len(&self) -> usize {
@@ -37,17 +42,33 @@ impl<'a> Columns<'a> {
         self.losses.is_empty()
     }
 
-    /// The events of a range.
-    pub(crate) fn rows(&self, range: std::ops::Range<usize>) -> Self {
-        let part = |column: Option<&'a [f64]>| column.map(|column| &column[range.clone()]);
+    /// In the order of the fields.
+    pub(crate) fn to_rows(self) -> Rows<'a, COLUMNS> {
+        [
+            Some(self.losses),
+            Some(self.weights),
+            self.fhats,
+            self.baselines,
+            self.shares,
+            self.kappas,
+        ]
+    }
+
+    pub(crate) fn of_rows(rows: &Rows<'a, COLUMNS>) -> Self {
+        let [losses, weights, fhats, baselines, shares, kappas] = *rows;
         Self {
-            losses: &self.losses[range.clone()],
-            weights: &self.weights[range.clone()],
-            fhats: part(self.fhats),
-            baselines: part(self.baselines),
-            shares: part(self.shares),
-            kappas: part(self.kappas),
+            losses: losses.unwrap_or_default(),
+            weights: weights.unwrap_or_default(),
+            fhats,
+            baselines,
+            shares,
+            kappas,
         }
+    }
+
+    /// Some of the events.
+    pub(crate) fn part(&self, range: std::ops::Range<usize>) -> Self {
+        Self::of_rows(&part(&self.to_rows(), range))
     }
 
     /// Refuses numbers out of range and columns of unequal length. `first` is the number of the first row.
@@ -86,6 +107,53 @@ impl<'a> Columns<'a> {
         }
         Ok(())
     }
+
+    /// Refuses a weight above the bound that was promised.
+    pub(crate) fn check_bound(&self, first: u64, bound: Option<f64>) -> Result<(), ColumnsError> {
+        let bound = bound.unwrap_or(f64::INFINITY);
+        match self.weights.iter().position(|&w| bound < w) {
+            None => Ok(()),
+            Some(place) => Err(ColumnsError::WeightAboveBound {
+                row: first + place as u64,
+                weight: self.weights[place],
+                bound,
+            }),
+        }
+    }
+}
+
+/// Which optional columns there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Present {
+    pub(crate) fhats: bool,
+    pub(crate) baselines: bool,
+    pub(crate) shares: bool,
+    pub(crate) kappas: bool,
+}
+
+impl Present {
+    pub(crate) fn of(columns: &Columns<'_>) -> Self {
+        Self {
+            fhats: columns.fhats.is_some(),
+            baselines: columns.baselines.is_some(),
+            shares: columns.shares.is_some(),
+            kappas: columns.kappas.is_some(),
+        }
+    }
+
+    pub(crate) fn check_equal(self, other: Self) -> Result<(), ColumnsError> {
+        for (name, ours, theirs) in [
+            ("fhat", self.fhats, other.fhats),
+            ("baseline", self.baselines, other.baselines),
+            ("share", self.shares, other.shares),
+            ("kappa", self.kappas, other.kappas),
+        ] {
+            if ours != theirs {
+                return Err(ColumnsError::Unequal { name });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Why events were refused. None of the batch was used.
@@ -113,6 +181,16 @@ pub enum ColumnsError {
         length: usize,
         /// The length of the losses.
         losses: usize,
+    },
+    /// The promise about the weights is broken.
+    #[error("weight of row {row} is {weight}, above the bound {bound} that was given")]
+    WeightAboveBound {
+        /// Which row.
+        row: u64,
+        /// Its weight.
+        weight: f64,
+        /// The bound.
+        bound: f64,
     },
     /// An estimator needs a column that is not there.
     #[error("{estimator} needs the column {name}, which is missing")]

@@ -1,10 +1,13 @@
 //! Off-policy evaluation, audits and learning over egret's log.
 
 mod best_of;
+mod bets;
 mod bootstrap;
 mod capped_target;
 mod checkpoint;
+mod chunks;
 mod columns;
+mod comparison;
 mod confidence_sequence;
 mod diagnostics;
 mod early_stopping;
@@ -15,17 +18,21 @@ mod evaluation;
 mod greedy_policy;
 mod kernel;
 mod lanes;
+mod layout;
 mod learning_method;
 mod lower_mean;
 mod moments;
 mod normal_interval;
 mod off_policy_learning;
 mod pareto_tail;
+mod plan;
 mod pseudo_loss;
+mod report;
 mod served_policy;
 mod slope;
 mod split;
 mod target;
+mod totals;
 mod uniform_target;
 mod verdict;
 
@@ -33,6 +40,7 @@ pub use best_of::BestOf;
 pub use capped_target::{CappedTarget, with_settings};
 pub use checkpoint::Checkpoint;
 pub use columns::{Columns, ColumnsError};
+pub use comparison::{Comparison, ComparisonReport, Difference, PairedColumns};
 pub use confidence_sequence::{PathPoint, running_intersection};
 pub use diagnostics::Diagnostics;
 pub use early_stopping::EarlyStopping;
@@ -46,6 +54,8 @@ pub use lower_mean::LowerMean;
 pub use off_policy_learning::{
     Criterion, Epoch, LearningError, Lesson, Trained, Training, TrainingSettings, Validation,
 };
+pub use plan::{Plan, PlanError};
+pub use report::{Report, Skipped};
 pub use served_policy::{ServedPolicy, UnknownPolicy};
 pub use slope::{Candidate, geometric_bandwidths, slope};
 pub use split::{Order, Parts, Split};

@@ -1,0 +1,265 @@
+use serde::Serialize;
+
+use crate::bootstrap::percentile_interval;
+use crate::confidence_sequence::PathPoint;
+use crate::empirical_bernstein::EmpiricalBernstein;
+use crate::estimator::Rule;
+use crate::layout::Layout;
+use crate::moments::Moments;
+use crate::normal_interval::normal_quantile_above;
+use crate::totals::{SlotSums, Totals};
+use crate::verdict::{Subject, Verdict};
+use crate::{Confidence, Diagnostics, Estimate, Estimator, Hyperparameter, IntervalKind, Plan};
+
+/// All that an evaluation has to say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// Each estimator with each interval that it can have, in the order of the plan.
+    pub estimates: Vec<Estimate>,
+    /// Those it cannot have.
+    pub skipped: Vec<Skipped>,
+    /// What the weights are like.
+    pub diagnostics: Diagnostics,
+    /// The betting interval over time, of the first estimator that has one.
+    pub path: Vec<PathPoint>,
+}
+
+/// An interval that an estimator cannot have.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Skipped {
+    /// Which estimator.
+    pub estimator: Estimator,
+    /// Which interval.
+    pub interval: IntervalKind,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// What a report is made from.
+pub(crate) struct Source<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) layout: &'a Layout,
+    pub(crate) total: &'a Totals,
+    pub(crate) left_out: u64,
+    /// Whether events count unequally.
+    pub(crate) shares: bool,
+}
+
+impl Source<'_> {
+    pub(crate) fn report(&self, confidence: Confidence) -> Report {
+        let diagnostics = self.total.weights.diagnostics(self.left_out);
+        let mut estimates = Vec::new();
+        let mut skipped = Vec::new();
+        for (place, &estimator) in self.plan.estimators.iter().enumerate() {
+            let slot = self.best_slot(place);
+            for &interval in &self.plan.intervals {
+                match self.interval(place, slot, interval, confidence) {
+                    Ok(found) => estimates.push(self.estimate(
+                        slot,
+                        estimator,
+                        interval,
+                        found,
+                        confidence,
+                        &diagnostics,
+                    )),
+                    Err(reason) => skipped.push(Skipped {
+                        estimator,
+                        interval,
+                        reason,
+                    }),
+                }
+            }
+        }
+        Report {
+            estimates,
+            skipped,
+            diagnostics,
+            path: self.path(confidence),
+        }
+    }
+
+    fn path(&self, confidence: Confidence) -> Vec<PathPoint> {
+        let Some(sides) = self.total.sides.first() else {
+            return Vec::new();
+        };
+        let mut path = self.total.paths[0].intervals(confidence.alpha(), 1.0);
+        let n = self.total.weights.n();
+        if path.last().is_none_or(|last| last.n < n) && 0 < n {
+            let (low, high) = sides.interval(confidence.alpha(), 1.0);
+            path.push(PathPoint { n, low, high });
+        }
+        path
+    }
+
+    /// The slot with the least estimated bias² + variance among those of an estimator.
+    fn best_slot(&self, place: usize) -> usize {
+        let slots = self.layout.slots[place].clone();
+        let score = |slot: usize| {
+            let SlotSums { moments, bias } = &self.total.slots[slot];
+            let bias = bias / moments.sums[0];
+            let error = moments.standard_error();
+            bias * bias + error * error
+        };
+        let mut best = slots.start;
+        for slot in slots {
+            if score(slot) < score(best) {
+                best = slot;
+            }
+        }
+        best
+    }
+
+    fn interval(
+        &self,
+        place: usize,
+        slot: usize,
+        kind: IntervalKind,
+        confidence: Confidence,
+    ) -> Result<Found, &'static str> {
+        let rule = self.layout.rules[slot];
+        let moments = &self.total.slots[slot].moments;
+        let alpha = confidence.alpha();
+        let n = moments.n as f64;
+        let thrice = (0 < moments.n).then_some(3 * moments.n);
+        match kind {
+            IntervalKind::Normal => {
+                let margin = normal_quantile_above(0.5 * alpha) * moments.standard_error();
+                let estimate = moments.estimate();
+                Ok(Found {
+                    low: estimate - margin,
+                    high: estimate + margin,
+                    more_events: thrice,
+                })
+            }
+            IntervalKind::Bootstrap => {
+                let replicates = self.total.replicates.as_ref();
+                let replicates = replicates.ok_or("there are no events")?;
+                let (low, high) = percentile_interval(&replicates.estimates(slot), alpha);
+                Ok(Found {
+                    low,
+                    high,
+                    more_events: thrice,
+                })
+            }
+            IntervalKind::EmpiricalBernstein => {
+                let choices = self.layout.slots[place].len();
+                let bernstein = self.bernstein(rule, moments, choices)?;
+                let (low, high) = bernstein.interval(alpha);
+                Ok(Found {
+                    low,
+                    high,
+                    more_events: bernstein
+                        .times_until_half(alpha)
+                        .map(|times| more(n, times)),
+                })
+            }
+            IntervalKind::Betting => {
+                let bet = self.layout.bet_on(rule.estimator)?;
+                if rule.estimator == Estimator::Dr && 1.0 < self.total.weights.largest_baseline {
+                    return Err(
+                        "a baseline is above 1, so that the terms of dr have no known bound",
+                    );
+                }
+                let sides = &self.total.sides[bet];
+                let (low, high) = sides.interval(alpha, 1.0);
+                Ok(Found {
+                    low,
+                    high,
+                    more_events: sides
+                        .times_until_half(alpha, 1.0)
+                        .map(|times| more(n, times)),
+                })
+            }
+        }
+    }
+
+    fn bernstein(
+        &self,
+        rule: Rule,
+        moments: &Moments,
+        choices: usize,
+    ) -> Result<EmpiricalBernstein, &'static str> {
+        if !rule.estimator.is_mean() {
+            return Err("a ratio of sums is no mean of bounded terms");
+        }
+        if self.shares {
+            return Err("events that count unequally are not alike, as this interval wants them");
+        }
+        let bound = rule.largest_weight(self.plan.weight_bound.unwrap_or(f64::INFINITY));
+        if !bound.is_finite() {
+            return Err("weights have no bound: give one, or clip");
+        }
+        if rule.has_baseline() && 1.0 < self.total.weights.largest_baseline {
+            return Err("a baseline is above 1, so that the terms have no known bound");
+        }
+        // w(ℓ − f̂) is in [−w, w] and E_q f̂ in [0, 1].
+        let range = if rule.has_baseline() {
+            1.0 + 2.0 * bound
+        } else {
+            bound
+        };
+        Ok(EmpiricalBernstein {
+            n: moments.n,
+            mean: moments.estimate(),
+            variance: moments.variance(),
+            range,
+            choices,
+        })
+    }
+
+    fn estimate(
+        &self,
+        slot: usize,
+        estimator: Estimator,
+        interval: IntervalKind,
+        found: Found,
+        confidence: Confidence,
+        diagnostics: &Diagnostics,
+    ) -> Estimate {
+        let tuned = estimator.hyperparameter() == Some(Hyperparameter::Tuned);
+        let used = self.layout.rules[slot].used();
+        let Found {
+            low,
+            high,
+            more_events,
+        } = found;
+        let subject = Subject {
+            diagnostics,
+            estimator: Some(used),
+            interval,
+            low,
+            high,
+            range: 1.0,
+        };
+        Estimate {
+            estimator: used,
+            tuned,
+            interval,
+            estimate: self.total.slots[slot].moments.estimate(),
+            low,
+            high,
+            level: confidence.level(),
+            simultaneous: confidence.policies(),
+            n: diagnostics.n,
+            ess: diagnostics.ess,
+            max_weight: self.total.weights.max_weight(),
+            mean_weight: diagnostics.mean_weight,
+            zero_share: diagnostics.zero_share,
+            kappa: diagnostics.kappa,
+            more_events,
+            verdict: Verdict::of(&subject),
+        }
+    }
+}
+
+/// (times − 1) · n, rounded up.
+pub(crate) fn more(n: f64, times: f64) -> u64 {
+    ((times - 1.0) * n).ceil() as u64
+}
+
+/// An interval.
+struct Found {
+    low: f64,
+    high: f64,
+    more_events: Option<u64>,
+}
