@@ -1,5 +1,8 @@
 //! Off-policy evaluation, audits and learning over egret's log.
 
+mod audit;
+mod audit_bins;
+mod audit_report;
 mod best_of;
 mod bets;
 mod bootstrap;
@@ -15,6 +18,7 @@ mod empirical_bernstein;
 mod estimate;
 mod estimator;
 mod evaluation;
+mod evidence_history;
 mod greedy_policy;
 mod kernel;
 mod lanes;
@@ -27,15 +31,21 @@ mod off_policy_learning;
 mod pareto_tail;
 mod plan;
 mod pseudo_loss;
+mod replayer;
 mod report;
+mod sequence_check;
 mod served_policy;
 mod slope;
 mod split;
 mod target;
+mod test_martingale;
 mod totals;
 mod uniform_target;
 mod verdict;
 
+pub use audit::{Audited, Auditor};
+pub use audit_bins::Placed;
+pub use audit_report::{AuditReport, Consistency, Finding, Proposals, ReplayCounts, TestRow};
 pub use best_of::BestOf;
 pub use capped_target::{CappedTarget, with_settings};
 pub use checkpoint::Checkpoint;
@@ -47,6 +57,7 @@ pub use early_stopping::EarlyStopping;
 pub use estimate::{Confidence, Estimate, IntervalKind, UnknownInterval};
 pub use estimator::{Estimator, Hyperparameter, UnknownEstimator};
 pub use evaluation::{Evaluation, EvaluationError, Plan, PlanError, Report, Skipped};
+pub use evidence_history::EvidenceHistory;
 pub use greedy_policy::GreedyPolicy;
 pub use kernel::{Kernel, KernelShape, KernelTarget, PointPolicy};
 pub use learning_method::{Atoms, LoggedExample, Method};
@@ -55,10 +66,13 @@ pub use off_policy_learning::{
     Criterion, Epoch, LearningError, Lesson, Trained, Training, TrainingSettings, Validation,
 };
 pub use plan::{Plan, PlanError};
+pub use replayer::{Replayer, Version};
 pub use report::{Report, Skipped};
+pub use sequence_check::SequenceCheck;
 pub use served_policy::{ServedPolicy, UnknownPolicy};
 pub use slope::{Candidate, geometric_bandwidths, slope};
 pub use split::{Order, Parts, Split};
 pub use target::{Chance, Target, TargetError, TargetWork, expected_loss};
+pub use test_martingale::{MeanTerm, MeanTest, ProposalTest, TestMartingale};
 pub use uniform_target::UniformTarget;
 pub use verdict::{Verdict, VerdictKind};

@@ -88,6 +88,7 @@ pub(crate) enum Use {
     Density = 1,
     Ties = 2,
     Draw = 3,
+    Audit = 4,
 }
 
 impl Chance {

@@ -1,3 +1,4 @@
 //! The public interface, tested from outside.
 
+mod audit;
 mod targets;

@@ -1,0 +1,458 @@
+//! Logs of a small market, right and wrong, under audit.
+
+use egret::{
+    AnyLearner, Blueprint, CappedDraw, CappedIgw, Context, Density, EventRng, Explorer,
+    GammaSchedule, Igw, Learner, Loss, LossCurve, Model, Normalization, OracleSpec, Propensity,
+    Settings, Space, Stream, UniformInterval, Workspace,
+};
+use egret_offline::{AuditReport, Audited, Auditor, Replayer};
+use egret_testkit::allowed_misses;
+use rayon::prelude::*;
+
+type Row = Audited<Context, f64>;
+
+const BATCH: usize = 8;
+
+/// The market's seller: prices in [0, 1], two features, the paper's oracle.
+fn seller(settings: Settings) -> Learner<Context, f64> {
+    let blueprint = Blueprint {
+        space: Space::Interval {
+            low: 0.0,
+            high: 1.0,
+        },
+        context_dim: 2,
+        embeddings: None,
+        oracle: OracleSpec::default(),
+    };
+    match Model::new(blueprint, settings)
+        .expect("a good model")
+        .learner
+    {
+        AnyLearner::Number(learner) => learner,
+        _ => unreachable!("an interval has numbers"),
+    }
+}
+
+fn settings(normalization: Normalization, seed: u64) -> Settings {
+    Settings {
+        explorer: Explorer::CappedIgw(CappedIgw {
+            normalization,
+            ..CappedIgw::default()
+        }),
+        gamma: GammaSchedule::power(1.0, 10.0, 0.5).expect("positive"),
+        taus: vec![4.0, 16.0],
+        seed,
+        ..Settings::default()
+    }
+}
+
+/// A customer, and what a price loses.
+fn customer(seed: u64, event: u64) -> (Context, f64) {
+    let mut rng = EventRng::new(seed, event, Stream::World);
+    let (a, b) = (2.0 * rng.unit() - 1.0, 2.0 * rng.unit() - 1.0);
+    let worth = 0.5 + 0.25 * a - 0.15 * b;
+    (Context::dense(vec![a, b]).expect("finite"), worth)
+}
+
+fn loss(price: f64, worth: f64) -> Loss {
+    let gap = price - worth;
+    let cost = 0.05 + 0.9 * gap.max(0.0) + 0.4 * (-gap).max(0.0);
+    Loss::new(cost.min(1.0)).expect("in range")
+}
+
+/// A run, with the model saved before every `every`th batch.
+fn run(settings: Settings, events: u64, every: u64) -> (Vec<Row>, Vec<Vec<u8>>) {
+    let seed = settings.seed;
+    let mut learner = seller(settings);
+    let (mut rows, mut models) = (Vec::new(), Vec::new());
+    while (rows.len() as u64) < events {
+        if learner.model_version().is_multiple_of(every) {
+            models.push(learner.save());
+        }
+        let first = rows.len();
+        for event in first as u64..(first + BATCH) as u64 {
+            let (x, worth) = customer(seed, event);
+            let decision = learner.decide(event, &x).expect("an action");
+            rows.push(Audited {
+                seq: Some(event),
+                loss: Some(loss(decision.action, worth)),
+                x,
+                decision,
+            });
+        }
+        let batch: Vec<_> = rows[first..]
+            .iter()
+            .map(|row| row.decision.observed(&row.x, row.loss.expect("known")))
+            .collect();
+        learner.learn(&batch).expect("good events");
+    }
+    (rows, models)
+}
+
+fn loaded(settings: Settings, bytes: &[u8]) -> Learner<Context, f64> {
+    let mut learner = seller(settings);
+    learner.load(bytes).expect("just saved");
+    learner
+}
+
+/// An audit with these models.
+fn auditor(models: &[Vec<u8>], relearn: bool, alpha: f64) -> Auditor<Context, f64> {
+    let unlike = settings(Normalization::Auto, 99);
+    let mut replayer = Replayer::new(loaded(unlike.clone(), &models[0]), relearn);
+    for bytes in &models[1..] {
+        replayer
+            .add(&loaded(unlike.clone(), bytes))
+            .expect("the same kind");
+    }
+    Auditor::new(None, Some(replayer), alpha).expect("alpha")
+}
+
+/// An audit that knows μ alone.
+fn without_models(rows: &[Row], alpha: f64) -> AuditReport {
+    let mu = UniformInterval::new(0.0, 1.0).expect("in order");
+    let mut auditor = Auditor::new(Some(Box::new(mu)), None, alpha).expect("alpha");
+    auditor.observe(rows);
+    auditor.report()
+}
+
+#[test]
+fn a_right_log_replays_from_its_first_model_or_from_all() {
+    for normalization in [Normalization::Mixture, Normalization::Exact] {
+        let (rows, models) = run(settings(normalization, 1), 400, 1);
+        for (given, relearn, relearned) in [
+            (&models[..1], true, 49),
+            (&models[..], false, 0),
+            (&models[..], true, 49),
+        ] {
+            let mut auditor = auditor(given, relearn, 0.01);
+            auditor.observe(&rows);
+            let report = auditor.report();
+            assert!(!report.alarm, "{}", report.verdict);
+            assert_eq!(report.replay.equal, 400);
+            assert_eq!(report.replay.relearned, relearned);
+            assert_eq!(report.replay.not_replayable, 0);
+        }
+        // Without learning, only the first batch has its model.
+        let mut auditor = auditor(&models[..1], false, 0.01);
+        auditor.observe(&rows);
+        let replay = auditor.report().replay;
+        assert_eq!((replay.equal, replay.not_replayable), (8, 392));
+        assert!(
+            replay.reasons[0].0.contains("version 1"),
+            "{:?}",
+            replay.reasons
+        );
+    }
+}
+
+#[test]
+fn calls_and_threads_change_nothing() {
+    let (rows, models) = run(settings(Normalization::Mixture, 2), 240, 1);
+    let report = |sizes: &[usize]| {
+        let mut auditor = auditor(&models[..1], true, 0.01);
+        let mut rest = &rows[..];
+        for &size in sizes.iter().cycle() {
+            let (now, later) = rest.split_at(size.min(rest.len()));
+            auditor.observe(now);
+            rest = later;
+            if rest.is_empty() {
+                return auditor.report();
+            }
+        }
+        unreachable!("the sizes go on for ever")
+    };
+    let whole = report(&[240]);
+    assert_eq!(whole, report(&[1]));
+    assert_eq!(whole, report(&[3, 50, 8]));
+    let one_thread = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .expect("a thread");
+    assert_eq!(whole, one_thread.install(|| report(&[240])));
+}
+
+#[test]
+fn what_differs_is_found_at_once_and_named() {
+    let (rows, models) = run(settings(Normalization::Mixture, 3), 80, 1);
+    let mut spoiled = rows.clone();
+    spoiled[20].decision.proposals += 1;
+    let mut audit = auditor(&models[..1], true, 0.01);
+    audit.observe(&spoiled);
+    let report = audit.report();
+    assert!(report.alarm);
+    assert_eq!((report.replay.differing, report.replay.equal), (1, 79));
+    let first = &report.replay.first_differences[0];
+    assert_eq!((first.at, first.event, first.seq), (21, 20, Some(20)));
+    assert!(first.what.contains("proposals"), "{}", first.what);
+    // A loss that was changed later teaches another model.
+    let mut spoiled = rows.clone();
+    spoiled[20].loss = Some(Loss::new(1.0).expect("in range"));
+    let mut audit = auditor(&models, true, 0.01);
+    audit.observe(&spoiled);
+    let report = audit.report();
+    assert!(report.alarm);
+    assert_eq!(report.replay.differing, 0);
+    assert_eq!(report.replay.unequal_models[0].batches, 3);
+    // Two models in each other's place.
+    let mut swapped = models.clone();
+    swapped.swap(4, 5);
+    let unlike = settings(Normalization::Auto, 99);
+    let held = loaded(unlike, &swapped[4]).model_version();
+    assert_eq!(held, 5, "a model file says which version it is");
+    // A gap, a repeat, a missing loss.
+    let mut spoiled = rows;
+    spoiled.remove(30);
+    spoiled[50].loss = None;
+    let again = spoiled[60].clone();
+    spoiled.insert(60, again);
+    let mut audit = auditor(&models[..1], true, 0.01);
+    audit.observe(&spoiled);
+    let report = audit.report();
+    assert!(report.alarm);
+    assert_eq!((report.sequence.missing, report.sequence.repeated), (1, 1));
+    assert_eq!(report.without_loss, 1);
+}
+
+#[test]
+fn records_that_contradict_themselves_are_found_at_once() {
+    let (rows, _) = run(settings(Normalization::Mixture, 4), 40, 1);
+    type Spoil = fn(&mut Row);
+    let spoils: [(Spoil, &str); 4] = [
+        (|row| scale(row, 1.1, false), "not g / z"),
+        (
+            |row| with(row, |capped, tau| capped.g = 2.0 * tau),
+            "exceeds tau",
+        ),
+        (
+            |row| with(row, |capped, tau| capped.z.value = 2.0 * tau),
+            "z exceeds",
+        ),
+        (|row| with(row, |capped, _| capped.g *= 1e-9), "less than"),
+    ];
+    for (spoil, what) in spoils {
+        let mut spoiled = rows.clone();
+        spoil(&mut spoiled[11]);
+        let report = without_models(&spoiled, 0.01);
+        assert!(report.alarm);
+        assert_eq!(report.consistency.inconsistent, 1);
+        let first = &report.consistency.first[0];
+        assert_eq!(first.at, 12);
+        assert!(first.what.contains(what), "{}", first.what);
+    }
+    assert!(!without_models(&rows, 0.01).alarm);
+}
+
+#[test]
+fn bad_settings_are_refused() {
+    for alpha in [0.0, 1.0, f64::NAN, -0.1] {
+        assert!(Auditor::<Context, f64>::new(None, None, alpha).is_err());
+    }
+}
+
+fn with(row: &mut Row, spoil: impl Fn(&mut CappedDraw, f64)) {
+    let tau = row.decision.tau;
+    spoil(row.decision.capped.as_mut().expect("CappedIGW"), tau);
+}
+
+fn density(row: &Row) -> f64 {
+    row.decision.propensity.density().expect("CappedIGW").get()
+}
+
+fn set_density(row: &mut Row, p: f64) {
+    row.decision.propensity = Propensity::Density(Density::new(p).expect("positive"));
+}
+
+/// Multiplies the density, and divides z so that the record agrees with itself.
+fn scale(row: &mut Row, factor: f64, consistent: bool) {
+    set_density(row, factor * density(row));
+    if consistent {
+        with(row, |capped, _| capped.z.value /= factor);
+    }
+}
+
+/// A way for a log to be wrong that each record by itself does not show.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    KappaHat1,
+    TooLarge,
+    TooSmall,
+    Shuffled,
+    Constant,
+    Swapped,
+}
+
+impl Fault {
+    fn spoil(self, rows: &mut [Row], seed: u64) {
+        match self {
+            Self::None | Self::Swapped => {}
+            Self::KappaHat1 => {
+                for row in rows {
+                    with(row, |capped, _| capped.z.value = 1.0);
+                    let g = row.decision.capped.expect("CappedIGW").g;
+                    set_density(row, g);
+                }
+            }
+            Self::TooLarge => rows.iter_mut().for_each(|row| scale(row, 1.1, true)),
+            Self::TooSmall => rows.iter_mut().for_each(|row| scale(row, 1.0 / 1.1, true)),
+            Self::Shuffled => {
+                // All that goes with a density goes with it; contexts and actions stay.
+                let mut rng = EventRng::new(seed, 0, Stream::World);
+                for last in (1..rows.len()).rev() {
+                    let other = ((rng.unit() * (last + 1) as f64) as usize).min(last);
+                    let (head, tail) = rows.split_at_mut(last);
+                    if let Some(row) = head.get_mut(other) {
+                        let keep = (row.decision.action, row.decision.event);
+                        std::mem::swap(&mut row.decision, &mut tail[0].decision);
+                        let swapped = (row.decision.action, row.decision.event);
+                        (row.decision.action, row.decision.event) = keep;
+                        (tail[0].decision.action, tail[0].decision.event) = swapped;
+                    }
+                }
+            }
+            Self::Constant => {
+                for row in rows {
+                    set_density(row, 1.0);
+                    with(row, |capped, _| capped.z.value = capped.g);
+                }
+            }
+        }
+    }
+}
+
+/// The second half of the run is served by the model of `stale` events, and logged as if by the right one.
+fn served_by_another(rows: &mut [Row], settings: &Settings, models: &[Vec<u8>], stale: usize) {
+    let stale = loaded(settings.clone(), &models[stale / BATCH]);
+    let mut work = Workspace::default();
+    let half = rows.len() / 2;
+    let mut fresh = seller(settings.clone());
+    for chunk in rows[half..].chunks_mut(BATCH) {
+        let version = chunk[0].decision.model_version;
+        fresh.load(&models[version as usize]).expect("just saved");
+        for row in chunk {
+            let played = stale.decide_with(row.decision.event, &row.x, &mut work);
+            row.decision.action = played.expect("an action").action;
+            let (mut prepared, mut fhat) = (Vec::new(), Vec::new());
+            let curve = LossCurve::new(fresh.oracle(), &row.x, &mut prepared).expect("readable");
+            curve
+                .predict(&vec![row.decision.action], &mut fhat)
+                .expect("numbers");
+            let igw = Igw::new(row.decision.tau, row.decision.gamma).expect("in range");
+            with(row, |capped, _| {
+                capped.g = igw.weight(fhat[0], capped.certificate.beta)
+            });
+            let capped = row.decision.capped.expect("CappedIGW");
+            set_density(row, capped.g / capped.z.value);
+        }
+    }
+}
+
+#[test]
+fn right_logs_are_seldom_accused() {
+    // Looked at after each of 480 events, four tests and their average. allowed_misses is exceeded with probability below
+    // 1e-6.
+    let (logs, alpha) = (400, 0.05);
+    let mut gamma = settings(Normalization::Mixture, 0);
+    gamma.gamma = GammaSchedule::constant(20.0).expect("positive");
+    let accused: u64 = (0..logs)
+        .into_par_iter()
+        .map(|seed| {
+            let settings = Settings {
+                seed: 1_000 + seed,
+                ..gamma.clone()
+            };
+            let (rows, models) = run(settings, 480, 1_000);
+            let mut auditor = auditor(&models, false, alpha);
+            auditor.observe(&rows);
+            let report = auditor.report();
+            assert_eq!(report.consistency.inconsistent, 0);
+            u64::from(report.together.alarm_at.is_some())
+        })
+        .sum();
+    println!("{accused} of {logs} right logs accused at alpha {alpha}");
+    assert!(accused <= allowed_misses(logs, alpha), "{accused}");
+}
+
+#[test]
+fn wrong_logs_are_accused_without_any_model() {
+    let clean = settings(Normalization::Mixture, 5);
+    let (rows, _) = run(clean, 6_000, 1_000);
+    let accused = |fault: Fault| {
+        let mut rows = rows.clone();
+        fault.spoil(&mut rows, 5);
+        let report = without_models(&rows, 0.01);
+        assert_eq!(report.consistency.inconsistent, 0, "{fault:?}");
+        report.together.alarm_at
+    };
+    assert_eq!(accused(Fault::None), None);
+    for fault in [Fault::KappaHat1, Fault::Shuffled, Fault::Constant] {
+        assert!(accused(fault).is_some(), "{fault:?}");
+    }
+}
+
+/// The table of docs/audit.md:
+/// `cargo test -p egret-offline --test it -- --ignored --nocapture how_soon`
+#[test]
+#[ignore = "a table for the documentation, some minutes"]
+fn how_soon_each_fault_is_found() {
+    let (seeds, events) = (24_u64, 20_000_u64);
+    let faults = [
+        Fault::None,
+        Fault::KappaHat1,
+        Fault::TooLarge,
+        Fault::TooSmall,
+        Fault::Shuffled,
+        Fault::Constant,
+        Fault::Swapped,
+    ];
+    // For each seed and fault: when each test rang, then all together, then the first difference in replay.
+    let found: Vec<Vec<[Option<u64>; 6]>> = (0..seeds)
+        .into_par_iter()
+        .map(|seed| {
+            let settings = settings(Normalization::Mixture, 500 + seed);
+            let (clean, models) = run(settings.clone(), events, 1);
+            faults
+                .iter()
+                .map(|&fault| {
+                    let mut rows = clean.clone();
+                    fault.spoil(&mut rows, seed);
+                    if fault == Fault::Swapped {
+                        served_by_another(&mut rows, &settings, &models, 400);
+                    }
+                    let mut audit = auditor(&models, false, 0.01);
+                    audit.observe(&rows);
+                    let report = audit.report();
+                    let row = |place: usize| report.tests[place].alarm_at;
+                    let replay = report.replay.first_differences.first();
+                    [
+                        row(0),
+                        row(1),
+                        row(2),
+                        row(3),
+                        report.together.alarm_at,
+                        replay.map(|first| first.at),
+                    ]
+                })
+                .collect()
+        })
+        .collect();
+    println!("{seeds} logs of {events} events; median event of the alarm, and in how many logs");
+    println!("| fault | 1/p | bins | f̂ | proposals | together | replay |");
+    println!("|---|---|---|---|---|---|---|");
+    for (place, fault) in faults.iter().enumerate() {
+        let cells = (0..6).map(|test| {
+            let mut rang: Vec<u64> = found
+                .iter()
+                .map(|log| log[place][test].unwrap_or(u64::MAX))
+                .collect();
+            rang.sort_unstable();
+            let alarms = rang.iter().filter(|&&at| at < u64::MAX).count();
+            match rang[rang.len() / 2] {
+                u64::MAX => format!("– ({alarms})"),
+                median => format!("{median} ({alarms})"),
+            }
+        });
+        let cells: Vec<String> = cells.collect();
+        println!("| {fault:?} | {} |", cells.join(" | "));
+    }
+}
