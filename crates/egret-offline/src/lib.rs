@@ -56,7 +56,7 @@ pub use diagnostics::Diagnostics;
 pub use early_stopping::EarlyStopping;
 pub use estimate::{Confidence, Estimate, IntervalKind, UnknownInterval};
 pub use estimator::{Estimator, Hyperparameter, UnknownEstimator};
-pub use evaluation::{Evaluation, EvaluationError, Plan, PlanError, Report, Skipped};
+pub use evaluation::{Evaluation, EvaluationError};
 pub use evidence_history::EvidenceHistory;
 pub use greedy_policy::GreedyPolicy;
 pub use kernel::{Kernel, KernelShape, KernelTarget, PointPolicy};
