@@ -28,11 +28,14 @@ mod lower_mean;
 mod moments;
 mod normal_interval;
 mod off_policy_learning;
+mod offline_protocol;
 mod pareto_tail;
 mod plan;
 mod pseudo_loss;
+mod recipe;
 mod replayer;
 mod report;
+mod selection;
 mod sequence_check;
 mod served_policy;
 mod slope;
@@ -65,9 +68,12 @@ pub use lower_mean::LowerMean;
 pub use off_policy_learning::{
     Criterion, Epoch, LearningError, Lesson, Trained, Training, TrainingSettings, Validation,
 };
+pub use offline_protocol::{OfflineProtocol, Outcome};
 pub use plan::{Plan, PlanError};
+pub use recipe::{KnownAction, Recipe, RecipeError};
 pub use replayer::{Replayer, Version};
 pub use report::{Report, Skipped};
+pub use selection::{Entry, Judged, Judging, Selection, SelectionError, Standing};
 pub use sequence_check::SequenceCheck;
 pub use served_policy::{ServedPolicy, UnknownPolicy};
 pub use slope::{Candidate, geometric_bandwidths, slope};
