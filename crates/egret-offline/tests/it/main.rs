@@ -1,4 +1,6 @@
 //! The public interface, tested from outside.
 
 mod audit;
+mod learning;
+mod selection;
 mod targets;
