@@ -1,4 +1,5 @@
 mod audit;
+mod exhaust;
 mod off_policy;
 mod one_decision;
 mod online;
@@ -8,7 +9,7 @@ mod pricing;
 mod report;
 mod steady_mean;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{fs, thread};
 
 use anyhow::{Context as _, Result};
@@ -22,6 +23,7 @@ use self::off_policy::{OffPolicy, Policy};
 use self::one_decision::OneDecision;
 use self::online::Run;
 use self::pricing::Customer;
+use crate::output;
 
 /// What `egret demo` is told.
 #[derive(Debug, Args)]
@@ -127,6 +129,13 @@ pub fn demo(args: &DemoArgs) -> Result<String> {
     let page = args.out.join("index.html");
     let mut files = vec![page.clone()];
     files.extend(pictures.iter().map(|(name, _)| args.out.join(name)));
+    files.extend(exhaust::write(
+        &args.out,
+        args.seed,
+        &capped,
+        &customers,
+        &policies[1],
+    )?);
     let findings = Findings {
         seed: args.seed,
         decisions: customers.len(),
@@ -137,20 +146,14 @@ pub fn demo(args: &DemoArgs) -> Result<String> {
         files,
     };
     for (name, svg) in &pictures {
-        write(&args.out.join(name), svg)?;
+        output::write(&args.out.join(name), svg.as_bytes())?;
     }
-    write(&page, &page::html(&findings, &pictures.map(|(_, svg)| svg)))?;
+    let html = page::html(&findings, &pictures.map(|(_, svg)| svg));
+    output::write(&page, html.as_bytes())?;
     Ok(if args.json {
         serde_json::to_string(&findings)? + "\n"
     } else {
         report::text(&findings)
-    })
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| {
-        let path = path.display();
-        format!("cannot write {path}: name a folder that can be written with --out DIR")
     })
 }
 

@@ -1,6 +1,13 @@
 //! The `egret` command.
 
 mod demo;
+mod kind;
+mod model_file;
+mod ope;
+mod output;
+mod progress;
+mod section;
+mod sheet;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -10,6 +17,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use demo::DemoArgs;
+use ope::OpeArgs;
 
 /// Decisions in action spaces too large to list, with a log that can be reused.
 #[derive(Debug, Parser)]
@@ -23,7 +31,7 @@ const EXAMPLES: &str = "\
 Examples:
   egret demo                           a pricing problem whose truth is known, within a minute
   egret demo --seed 8 --out my-demo    the same with other customers, pictures in my-demo
-  egret demo --json | python3 -m json.tool
+  egret ope egret-demo/exhaust.parquet --target uniform --target column:q_rule
   egret completions bash > ~/.local/share/bash-completion/completions/egret";
 
 #[derive(Debug, Subcommand)]
@@ -35,6 +43,12 @@ enum Command {
     /// valued, with the densities egret logs and with what the paper logs (kappa-hat = 1), beside the truth.
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(DemoArgs),
+    /// Value policies that were never played, from a log
+    ///
+    /// Every event is weighed by q/p: the density that the policy would have given its action, over the one that the
+    /// log states. Memory does not grow with the log, and neither threads nor the split into files change a digit.
+    #[command(after_help = ope::help())]
+    Ope(OpeArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -62,6 +76,7 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let text = match Cli::parse().command {
         Command::Demo(args) => demo::demo(&args)?.into_bytes(),
+        Command::Ope(args) => ope::ope(&args)?.into_bytes(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "egret", &mut script);

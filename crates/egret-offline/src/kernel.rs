@@ -222,7 +222,7 @@ impl<X: ?Sized> Target<X, f64> for KernelTarget<'_, X> {
 
     fn caveat(&self) -> Option<String> {
         Some(format!(
-            "this is the value of the policy smoothed over about {} either way, which is not that of the policy itself",
+            "this is the value of the policy smoothed over about {:.4} either way, which is not that of the policy itself",
             self.kernel.bandwidth
         ))
     }

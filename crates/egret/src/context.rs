@@ -222,5 +222,7 @@ mod tests {
         let sparse = Context::sparse(3, vec![(1, 3.0), (2, -1.0)]).expect("sorted");
         assert_eq!(collect(&dense), collect(&sparse));
         assert_eq!((dense.dim(), sparse.dim()), (3, 3));
+        assert_eq!(dense.as_dense(), Some(&[0.0, 3.0, -1.0][..]));
+        assert_eq!(sparse.as_dense(), None);
     }
 }

@@ -74,16 +74,25 @@ impl Policy {
         losses.mean()
     }
 
+    /// q at a price, for a customer from `first` on.
+    pub fn density(&self, customer: usize, price: f64) -> f64 {
+        let (low, high) = self.windows[customer - self.first];
+        if (low..=high).contains(&price) {
+            1.0 / (high - low)
+        } else {
+            0.0
+        }
+    }
+
     /// (how much it counts, q/p · ℓ) for each event, with the stated idea of p.
     fn weighted_losses<'a>(
         &'a self,
         exhaust: &'a [Logged],
         weights: Weights,
     ) -> impl Iterator<Item = (f64, f64)> + 'a {
-        let events = exhaust[self.first..].iter().zip(&self.windows);
-        events.map(move |(logged, &(low, high))| {
-            let inside = (low..=high).contains(&logged.decision.action);
-            let q = if inside { 1.0 / (high - low) } else { 0.0 };
+        let events = exhaust.iter().enumerate().skip(self.first);
+        events.map(move |(customer, logged)| {
+            let q = self.density(customer, logged.decision.action);
             let term = q / weights.density(logged) * logged.loss.get();
             (logged.steadiness(), term)
         })

@@ -1,7 +1,7 @@
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use egret::{
-    ArgminDispersion, CappedIgw, Context, Decision, Explorer, GammaSchedule, Learner, LearningRate,
-    LinearArgmin, Loss, LossCurve, Normalization, Settings, UniformInterval, geometric_taus,
+    AnyLearner, Blueprint, CappedIgw, Context, Decision, Explorer, GammaSchedule, Learner, Loss,
+    LossCurve, Model, Normalization, OracleSpec, Settings, Space, geometric_taus,
 };
 
 use super::pricing::{Customer, FEATURES};
@@ -46,6 +46,8 @@ pub struct Run {
     pub checkpoints: Vec<(usize, Vec<u8>)>,
     /// The model halfway, with the decisions made until then.
     pub halfway: (usize, Vec<u8>),
+    /// The model at the end.
+    pub last: Vec<u8>,
 }
 
 impl Run {
@@ -92,12 +94,38 @@ pub fn uniform(seed: u64) -> Settings {
     }
 }
 
+/// Any price from 0 to 1, and the paper's oracle.
+fn blueprint() -> Blueprint {
+    Blueprint {
+        space: SPACE,
+        context_dim: FEATURES,
+        embeddings: None,
+        oracle: OracleSpec::default(),
+    }
+}
+
+/// The prices there are.
+pub const SPACE: Space = Space::Interval {
+    low: 0.0,
+    high: 1.0,
+};
+
 /// A learner that knows nothing yet.
 pub fn price_learner(settings: Settings) -> Result<PriceLearner> {
-    let prices = UniformInterval::new(0.0, 1.0)?;
-    let model = LinearArgmin::new(FEATURES)?;
-    let oracle = ArgminDispersion::new(model, (0.0, 1.0), LearningRate::default())?;
-    Ok(Learner::new(Box::new(prices), Box::new(oracle), settings)?)
+    match Model::new(blueprint(), settings)?.learner {
+        AnyLearner::Number(learner) => Ok(learner),
+        _ => bail!("prices are numbers"),
+    }
+}
+
+/// The file of a model whose learner was saved.
+pub fn model_file(state: &[u8]) -> Result<Vec<u8>> {
+    let mut model = Model::new(blueprint(), Settings::default())?;
+    match &mut model.learner {
+        AnyLearner::Number(learner) => learner.load(state)?,
+        _ => bail!("prices are numbers"),
+    }
+    Ok(model.save())
 }
 
 /// Lets a learner price all customers, a batch at a time; `tick` hears of each batch.
@@ -113,6 +141,7 @@ pub fn run(
         exhaust: Vec::with_capacity(customers.len()),
         checkpoints: Vec::with_capacity(checkpoints),
         halfway: (0, Vec::new()),
+        last: Vec::new(),
     };
     let mut buffer = Vec::new();
     for (index, batch) in customers.chunks(BATCH).enumerate() {
@@ -145,6 +174,7 @@ pub fn run(
         learner.learn(&events)?;
         tick(batch.len());
     }
+    run.last = learner.save();
     Ok(run)
 }
 

@@ -1,19 +1,10 @@
-use anyhow::{Result, anyhow};
-use plotters::coord::Shift;
-use plotters::element::DashedPathElement;
+use anyhow::Result;
 use plotters::prelude::*;
 
 use super::Curves;
 use super::off_policy::{OffPolicy, Weights};
 use super::one_decision::OneDecision;
-
-// Okabe and Ito's colours: told apart by the colour-blind and in grey.
-const BLUE: RGBColor = RGBColor(0, 114, 178);
-const VERMILION: RGBColor = RGBColor(213, 94, 0);
-const GREEN: RGBColor = RGBColor(0, 158, 115);
-const GREY: RGBColor = RGBColor(110, 110, 110);
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+use crate::sheet::{Area, BLUE, GREEN, GREY, VERMILION, drawn, legend_line, thousands};
 
 /// Mean loss after each decision, for the four learners and the best smooth policy.
 pub fn learning(curves: &Curves, best_smooth_tau: f64) -> Result<String> {
@@ -275,42 +266,4 @@ pub fn decision(one: &OneDecision) -> Result<String> {
             .draw()?;
         Ok(())
     })
-}
-
-/// What `draw` leaves on a white sheet.
-fn drawn(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<()>) -> Result<String> {
-    let mut svg = String::new();
-    {
-        let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        area.fill(&WHITE)?;
-        draw(&area)?;
-        area.present()
-            .map_err(|error| anyhow!("the picture could not be drawn: {error}"))?;
-    }
-    Ok(svg)
-}
-
-/// A short line, whole or dashed, for a legend.
-fn legend_line(
-    (x, y): (i32, i32),
-    colour: RGBColor,
-    dash: i32,
-) -> DashedPathElement<std::array::IntoIter<(i32, i32), 2>, i32> {
-    const LENGTH: i32 = 30;
-    let dash = if dash == 0 { LENGTH } else { dash };
-    let ends = [(x, y), (x + LENGTH, y)];
-    DashedPathElement::new(ends, dash, dash, colour.stroke_width(2))
-}
-
-/// A whole number with commas.
-pub fn thousands(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place != 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

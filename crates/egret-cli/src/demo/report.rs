@@ -1,10 +1,10 @@
-use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{CellAlignment, Table};
+use std::path::Path;
 
 use super::Findings;
 use super::audit::LARGEST_Z;
 use super::off_policy::Weights;
-use super::picture::thousands;
+use crate::section::Section;
+use crate::sheet::thousands;
 
 /// What the demo found, for a terminal.
 pub fn text(findings: &Findings) -> String {
@@ -14,39 +14,18 @@ pub fn text(findings: &Findings) -> String {
         findings.seed
     );
     for section in sections(findings) {
-        text += &format!(
-            "\n{}\n{}\n{}\n",
-            section.title,
-            section.before,
-            table(&section)
-        );
-        for line in &section.after {
-            text += &format!("{line}\n");
-        }
+        text += &section.text();
     }
     let page = findings.files[0].display();
+    let folder = findings.files[0].parent().unwrap_or(Path::new("."));
+    let folder = folder.display();
     text + &format!(
-        "\nPictures: open {page} in a browser; it needs no network.\n\nTry next:\n  \
-         cargo run --release -- demo --seed 8 --out my-demo\n  \
-         cargo run --release -- demo --json\n  \
-         cargo bench -p egret\n"
+        "\nPictures: open {page} in a browser; it needs no network.\n\nThe log and the models are in {folder}. Try next:\n  \
+         cargo run --release -- ope {folder}/exhaust.parquet --target uniform --target column:q_rule --steady\n  \
+         cargo run --release -- audit {folder}/exhaust.parquet --model {folder}/start.egret\n  \
+         cargo run --release -- exhaust head {folder}/exhaust.parquet\n  \
+         cargo run --release -- demo --seed 8 --out my-demo\n"
     )
-}
-
-/// A table with words around it.
-pub struct Section {
-    /// What it is about.
-    pub title: &'static str,
-    /// How to read it.
-    pub before: String,
-    /// The names of the columns; those after the first `words` hold numbers.
-    pub header: Vec<&'static str>,
-    /// How many columns hold words.
-    pub words: usize,
-    /// The cells.
-    pub rows: Vec<Vec<String>>,
-    /// What else there is to say.
-    pub after: Vec<String>,
 }
 
 /// All of the report, in order.
@@ -62,7 +41,7 @@ fn losses(findings: &Findings) -> Section {
         vec![name, format!("{value:.4}"), format!("{above:.4}")]
     };
     Section {
-        title: "1. What learning cost",
+        title: "1. What learning cost".into(),
         before: format!(
             "The mean true loss of all prices played, first to last. The best {tau}-smooth policy knows what each\n\
              customer is worth and spreads each price over the best 1/{tau} of all. β is computed where the model tells its\n\
@@ -88,7 +67,7 @@ fn audit(findings: &Findings) -> Section {
     let verdict = |passed| if passed { "ok" } else { "FAILS" };
     let pairs = audit.correct.checks.iter().zip(&audit.kappa_hat_1.checks);
     Section {
-        title: "2. The log audits itself",
+        title: "2. The log audits itself".into(),
         before: format!(
             "Means over CappedIGW's log that are known beforehand: E[h/p] = E_μ[h] for any h. z: the difference in\n\
              standard errors; beyond ±{LARGEST_Z} a check fails, as it does once in a thousand right logs. On the right the same with\n\
@@ -149,7 +128,7 @@ fn policies(findings: &Findings) -> Section {
         ]
     });
     Section {
-        title: "3. Policies that were never played, valued from the same log",
+        title: "3. Policies that were never played, valued from the same log".into(),
         before: "Inverse propensity scores, nothing clipped; each event counts by τ/(τ + γ), known before its price is drawn.\n\
                  95% intervals by normal theory. Nobody played these policies: their truth is known to this demo alone."
             .to_owned(),
@@ -160,16 +139,4 @@ fn policies(findings: &Findings) -> Section {
         rows: rows.collect(),
         after: Vec::new(),
     }
-}
-
-fn table(section: &Section) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(UTF8_FULL_CONDENSED)
-        .set_header(&section.header)
-        .add_rows(&section.rows);
-    for column in table.column_iter_mut().skip(section.words) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }

@@ -2,6 +2,7 @@
 
 mod coverage;
 mod demo;
+mod ope;
 mod usage;
 
 use std::path::PathBuf;

@@ -1,0 +1,55 @@
+use anyhow::{Result, anyhow};
+use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+
+// Okabe and Ito's colours: told apart by the colour-blind and in grey.
+/// The first line to look at.
+pub const BLUE: RGBColor = RGBColor(0, 114, 178);
+/// What it is compared with.
+pub const VERMILION: RGBColor = RGBColor(213, 94, 0);
+/// A third.
+pub const GREEN: RGBColor = RGBColor(0, 158, 115);
+/// What stands in the background.
+pub const GREY: RGBColor = RGBColor(110, 110, 110);
+
+/// A part of a picture.
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// What `draw` leaves on a white sheet, as SVG.
+pub fn drawn(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<()>) -> Result<String> {
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        area.fill(&WHITE)?;
+        draw(&area)?;
+        area.present()
+            .map_err(|error| anyhow!("the picture could not be drawn: {error}"))?;
+    }
+    Ok(svg)
+}
+
+/// A short line, whole or dashed, for a legend.
+pub fn legend_line(
+    (x, y): (i32, i32),
+    colour: RGBColor,
+    dash: i32,
+) -> DashedPathElement<std::array::IntoIter<(i32, i32), 2>, i32> {
+    const LENGTH: i32 = 30;
+    let dash = if dash == 0 { LENGTH } else { dash };
+    let ends = [(x, y), (x + LENGTH, y)];
+    DashedPathElement::new(ends, dash, dash, colour.stroke_width(2))
+}
+
+/// A whole number with commas.
+pub fn thousands(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place != 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,338 @@
+use std::fs;
+use std::process::Command;
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use crate::demo::check_tags;
+use crate::{egret, figures, folder, stdout};
+
+/// The folder of a demo, made once for all tests here.
+static DEMO: LazyLock<String> = LazyLock::new(|| {
+    figures(7, 4_000, "ope-demo");
+    path("ope-demo")
+});
+
+fn path(name: &str) -> String {
+    let path = folder(name);
+    path.to_str().expect("a path in plain letters").to_owned()
+}
+
+fn log() -> String {
+    format!("{}/exhaust.parquet", *DEMO)
+}
+
+fn halfway() -> String {
+    format!("{}/halfway.egret", *DEMO)
+}
+
+fn rows(arguments: &[&str]) -> Vec<Value> {
+    let json: Value = serde_json::from_str(&stdout(egret(arguments))).expect("JSON");
+    json.as_array().expect("a list").clone()
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let output = egret(arguments);
+    assert!(!output.status.success(), "{arguments:?}");
+    assert!(output.stdout.is_empty());
+    String::from_utf8(output.stderr).expect("text")
+}
+
+#[test]
+fn json_is_a_list_with_the_promised_keys() {
+    let rows = rows(&[
+        "ope",
+        &log(),
+        "-t",
+        "uniform",
+        "-t",
+        "column:q_rule",
+        "--json",
+    ]);
+    // Two policies, ips with two intervals and snips with one.
+    assert_eq!(rows.len(), 6);
+    for row in &rows {
+        for key in ["policy", "estimator", "interval", "verdict"] {
+            assert!(row[key].is_string(), "{key}");
+        }
+        for key in [
+            "estimate",
+            "low",
+            "high",
+            "level",
+            "ess",
+            "max_weight",
+            "mean_weight",
+        ] {
+            assert!(row[key].is_f64(), "{key}");
+        }
+        assert_eq!(row["n"], 4_000);
+        let number = |key: &str| row[key].as_f64().expect("a number");
+        assert!(number("low") < number("estimate") && number("estimate") < number("high"));
+    }
+}
+
+/// The demo knows the truth: its own log, by every kind of target and estimator, comes near it.
+#[test]
+fn every_kind_of_target_has_a_value_near_its_truth() {
+    let model = halfway();
+    let figures: Value = serde_json::from_str(&figures(7, 4_000, "ope-demo")).expect("JSON");
+    let truth = |place: usize| figures["ope"][place]["truth"].as_f64().expect("a number");
+    let targets = [
+        ("uniform".to_owned(), Some(truth(0))),
+        ("column:q_rule".to_owned(), Some(truth(2))),
+        (format!("best-of:m=8,model={model}"), None),
+        (format!("smooth:tau=8,model={model}"), None),
+        (format!("capped-igw:model={model},tau=8,gamma=50"), None),
+        (format!("kernel:model={model},bandwidth=0.2"), None),
+        (format!("kernel:model={model},kernel=gaussian"), None),
+    ];
+    let log = log();
+    for (target, truth) in targets {
+        let rows = rows(&["ope", &log, "-t", &target, "--steady", "--json"]);
+        for row in &rows {
+            let number = |key: &str| row[key].as_f64().expect("a number");
+            assert!((number("mean_weight") - 1.0).abs() < 0.25, "{row}");
+            assert!((0.0..0.4).contains(&number("estimate")), "{row}");
+            if let Some(truth) = truth {
+                let slack = 0.5 * (number("high") - number("low"));
+                assert!((number("estimate") - truth).abs() < 2.0 * slack, "{row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_and_the_split_into_files_change_nothing() {
+    let parts = folder("ope-parts");
+    fs::create_dir_all(&parts).expect("made");
+    let text = path("ope-parts/whole.jsonl");
+    stdout(egret(&["exhaust", "convert", &log(), "-o", &text]));
+    let lines = fs::read_to_string(&text).expect("written");
+    let lines: Vec<&str> = lines.lines().collect();
+    let (first, second) = lines.split_at(1_234);
+    let files = [path("ope-parts/1.jsonl"), path("ope-parts/2.jsonl")];
+    for (file, part) in files.iter().zip([first, second]) {
+        fs::write(file, part.join("\n") + "\n").expect("written");
+    }
+    let target = format!("best-of:m=8,model={}", halfway());
+    let options = [
+        "-t",
+        &target,
+        "-t",
+        "uniform",
+        "--against",
+        "uniform",
+        "--intervals",
+        "normal,bootstrap,betting",
+        "--json",
+    ];
+    let with = |logs: &[&str], threads: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_egret"))
+            .arg("ope")
+            .args(logs)
+            .args(options)
+            .env("RAYON_NUM_THREADS", threads)
+            .output()
+            .expect("the command starts");
+        stdout(output)
+    };
+    let whole = with(&[&log()], "1");
+    assert_eq!(whole, with(&[&log()], "4"));
+    assert_eq!(whole, with(&[&files[0], &files[1]], "2"));
+}
+
+#[test]
+fn columns_and_records_give_the_same_bits() {
+    let log = log();
+    let fast = rows(&["ope", &log, "-t", "q=column:q_rule", "--json"]);
+    let bad = path("ope-bad.jsonl");
+    let slow = rows(&[
+        "ope",
+        &log,
+        "-t",
+        "q=column:q_rule",
+        "--skip-bad",
+        &bad,
+        "--json",
+    ]);
+    assert_eq!(fast, slow);
+    assert!(!folder("ope-bad.jsonl").exists(), "nothing was bad");
+}
+
+#[test]
+fn doubly_robust_needs_predictions_and_takes_a_model() {
+    let (log, model) = (log(), halfway());
+    let errors = refused(&["ope", &log, "-t", "uniform", "--estimators", "dr"]);
+    assert!(errors.contains("--model FILE"), "{errors}");
+    let rows = rows(&[
+        "ope",
+        &log,
+        "-t",
+        "uniform",
+        "--model",
+        &model,
+        "--estimators",
+        "dm,dr,sndr,switch,drs",
+        "--intervals",
+        "normal",
+        "--json",
+    ]);
+    assert_eq!(rows.len(), 5);
+    assert!(
+        rows[0]["verdict"]
+            .as_str()
+            .expect("words")
+            .contains("direct method")
+    );
+    let errors = refused(&[
+        "ope",
+        &log,
+        "-t",
+        "uniform",
+        "--fhat",
+        "fhat",
+        "--estimators",
+        "dr",
+    ]);
+    assert!(errors.contains("--model"), "{errors}");
+}
+
+#[test]
+fn differences_are_rows_of_their_own() {
+    let target = format!("best=best-of:m=8,model={}", halfway());
+    let log = log();
+    let arguments = [
+        "ope",
+        &log,
+        "-t",
+        "blind=uniform",
+        "-t",
+        &target,
+        "--against",
+        "blind",
+        "--steady",
+        "--simultaneous",
+        "--json",
+    ];
+    let rows = rows(&arguments);
+    let difference = rows
+        .iter()
+        .find(|row| row["policy"] == "best − blind" && row["interval"] == "normal")
+        .expect("a difference");
+    assert!(
+        difference["high"].as_f64().expect("a number") < 0.0,
+        "{difference}"
+    );
+    assert_eq!(rows[0]["simultaneous"], json!(2));
+    let errors = refused(&["ope", &log, "-t", "uniform", "--against", "nobody"]);
+    assert!(errors.contains("there are uniform"), "{errors}");
+}
+
+#[test]
+fn plots_are_well_formed_and_offline() {
+    let target = format!("best=best-of:m=8,model={}", halfway());
+    for name in ["ope.svg", "ope.html"] {
+        let file = path(name);
+        let arguments = [
+            "ope",
+            &log(),
+            "-t",
+            "uniform",
+            "-t",
+            &target,
+            "--plot",
+            &file,
+        ];
+        let text = stdout(egret(&arguments));
+        assert!(text.contains("trust it"), "{text}");
+        let plot = fs::read_to_string(&file).expect("written");
+        check_tags(&plot);
+        for reference in ["src=", "href=", "url(", "@import"] {
+            assert!(!plot.contains(reference), "{reference}");
+        }
+    }
+    let errors = refused(&["ope", &log(), "-t", "uniform", "--plot", "a.pdf"]);
+    assert!(errors.contains(".svg or .html"), "{errors}");
+}
+
+#[test]
+fn bad_input_says_what_where_and_what_to_do() {
+    let log = log();
+    for (arguments, expected) in [
+        (
+            vec!["ope", "no-such.parquet", "-t", "uniform"],
+            "no-such.parquet",
+        ),
+        (vec!["ope", &log, "-t", "greedy"], "no target is called"),
+        (vec!["ope", &log, "-t", "column:nobody"], "nobody"),
+        (vec!["ope", &log, "-t", "uniform", "--level", "95"], "level"),
+        (
+            vec!["ope", &log, "-t", "uniform", "-t", "uniform"],
+            "two targets",
+        ),
+        (
+            vec!["ope", &log, "-t", "best-of:m=4,model=no-such.egret"],
+            "no-such.egret",
+        ),
+        (
+            vec!["ope", &log, "-t", &format!("best-of:m=4,model={log}")],
+            "no model",
+        ),
+        (
+            vec!["ope", &log, "-t", "uniform", "--intervals", "gauss"],
+            "betting",
+        ),
+    ] {
+        let errors = refused(&arguments);
+        assert!(errors.contains(expected), "{arguments:?}: {errors}");
+    }
+}
+
+#[test]
+fn a_bad_row_is_named_or_set_aside() {
+    let file = path("ope-bad-row.jsonl");
+    let good = r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"density","density":2.0,"loss":0.5,"q":1.0}"#;
+    let bad = good.replace("\"loss\":0.5", "\"loss\":7");
+    fs::write(&file, [good, &bad, good].join("\n")).expect("written");
+    let errors = refused(&["ope", &file, "-t", "column:q"]);
+    assert!(
+        errors.contains("ope-bad-row.jsonl") && errors.contains("row 2"),
+        "{errors}"
+    );
+    let aside = path("ope-aside.jsonl");
+    let text = stdout(egret(&[
+        "ope",
+        &file,
+        "-t",
+        "column:q",
+        "--skip-bad",
+        &aside,
+    ]));
+    assert!(text.contains("1 rows were no records"), "{text}");
+    let kept = fs::read_to_string(&aside).expect("written");
+    assert_eq!(kept.lines().count(), 1);
+    assert!(kept.contains("ope-bad-row.jsonl"), "{kept}");
+}
+
+/// Atoms are counted and never weighed, whatever else is asked.
+#[test]
+fn atoms_are_left_out_and_said() {
+    let file = path("ope-atoms.jsonl");
+    let weighed = r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"density","density":1.0,"loss":0.5,"q":1.0}"#;
+    let atom = r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"atom","loss":0.0,"q":1.0}"#;
+    fs::write(&file, [weighed, atom, weighed, atom].join("\n")).expect("written");
+    let rows = rows(&["ope", &file, "-t", "column:q", "--json"]);
+    assert_eq!(
+        (&rows[0]["n"], &rows[0]["estimate"]),
+        (&json!(2), &json!(0.5))
+    );
+    let verdict = rows[0]["verdict"].as_str().expect("words");
+    assert!(
+        verdict.contains("50.0% of the log has no density"),
+        "{verdict}"
+    );
+    fs::write(&file, [atom, atom].join("\n")).expect("written");
+    let errors = refused(&["ope", &file, "-t", "column:q"]);
+    assert!(errors.contains("nothing to weigh"), "{errors}");
+}

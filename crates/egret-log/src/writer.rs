@@ -1,0 +1,124 @@
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::output_file::OutputFile;
+use crate::parquet_writer::ParquetWriter;
+use crate::{Format, Record, WriteError, dsjson, json_lines};
+
+/// Writes records to one file, which appears under its name when [`finish`](Self::finish) succeeds and not before.
+///
+/// ```
+/// use egret::{Context, Propensity};
+/// use egret_log::{Format, OnBad, Reader, Record, Writer};
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("exhaust.parquet");
+/// let record = Record::bare(Context::dense(vec![1.0])?, 0.5.into(), Propensity::Atom);
+/// let mut writer = Writer::create(&file, Format::Parquet)?;
+/// writer.write(&record)?;
+/// assert_eq!(writer.finish()?, 1);
+/// let read: Vec<Record> = Reader::open(&[&file], OnBad::Stop)?.collect::<Result<_, _>>()?;
+/// assert_eq!(read, [record]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Writer {
+    sink: Sink,
+    features: Option<Arc<[String]>>,
+    missing: dsjson::Missing,
+    rows: u64,
+}
+
+enum Sink {
+    Parquet(Box<ParquetWriter>),
+    Lines {
+        out: BufWriter<OutputFile>,
+        line: Vec<u8>,
+        dsjson: bool,
+    },
+}
+
+impl Writer {
+    /// Starts a file.
+    pub fn create(path: impl AsRef<Path>, format: Format) -> Result<Self, WriteError> {
+        let path = path.as_ref();
+        let sink = match format {
+            Format::Parquet => Sink::Parquet(Box::new(ParquetWriter::create(path)?)),
+            Format::JsonLines | Format::DsJson => Sink::Lines {
+                out: BufWriter::new(OutputFile::create(path).map_err(|source| WriteError::Io {
+                    file: path.to_owned(),
+                    source,
+                })?),
+                line: Vec::new(),
+                dsjson: format == Format::DsJson,
+            },
+        };
+        Ok(Self {
+            sink,
+            features: None,
+            missing: dsjson::Missing::default(),
+            rows: 0,
+        })
+    }
+
+    /// Names for the features of records that come without: each has a column of its own in Parquet.
+    pub fn with_features(mut self, names: impl Into<Arc<[String]>>) -> Self {
+        self.features = Some(names.into());
+        self
+    }
+
+    /// The interval of the actions, for dsjson of records that do not say it.
+    pub fn with_interval(mut self, low: f64, high: f64) -> Self {
+        self.missing.interval = Some((low, high));
+        self
+    }
+
+    /// Adds a record. Refuses one that a reader would refuse, and then goes on without it.
+    pub fn write(&mut self, record: &Record) -> Result<(), WriteError> {
+        match &self.features {
+            Some(names) if record.features.is_none() => {
+                let mut record = record.clone();
+                record.features = Some(names.clone());
+                self.write_named(&record)
+            }
+            _ => self.write_named(record),
+        }
+    }
+
+    fn write_named(&mut self, record: &Record) -> Result<(), WriteError> {
+        record.check()?;
+        match &mut self.sink {
+            Sink::Parquet(writer) => writer.write(record)?,
+            Sink::Lines { out, line, dsjson } => {
+                line.clear();
+                if *dsjson {
+                    dsjson::write(record, self.missing, line)?;
+                } else {
+                    json_lines::write(record, line);
+                }
+                line.push(b'\n');
+                out.write_all(line).map_err(|source| WriteError::Io {
+                    file: out.get_ref().path().to_owned(),
+                    source,
+                })?;
+            }
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// The file is whole and on disk; how many records it has.
+    pub fn finish(self) -> Result<u64, WriteError> {
+        match self.sink {
+            Sink::Parquet(writer) => writer.finish()?,
+            Sink::Lines { out, .. } => {
+                let file = out.get_ref().path().to_owned();
+                out.into_inner()
+                    .map_err(|failed| failed.into_error())
+                    .and_then(OutputFile::finish)
+                    .map_err(|source| WriteError::Io { file, source })?;
+            }
+        }
+        Ok(self.rows)
+    }
+}

@@ -1,0 +1,212 @@
+use std::sync::Arc;
+
+use egret::{Context, Density, DensityKind, Guarantee, Item, Loss, Propensity, Space, Vector};
+use egret_log::{LoggedAction, LossSource, Mode, Record, Time};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Any finite number, down to the smallest.
+pub fn finite() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<f64>().prop_filter("finite", |value| value.is_finite()),
+        -1.0..1.0_f64,
+        select(vec![
+            0.0,
+            -0.0,
+            f64::MIN_POSITIVE,
+            5e-324,
+            f64::MAX,
+            0.1 + 0.2
+        ]),
+    ]
+}
+
+pub fn positive() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        1e-9..1e9_f64,
+        select(vec![
+            5e-324,
+            f64::MIN_POSITIVE,
+            f64::MAX,
+            1.0 + f64::EPSILON
+        ]),
+    ]
+}
+
+fn share() -> impl Strategy<Value = f64> {
+    prop_oneof![0.0..=1.0_f64, select(vec![0.0, 1.0, 5e-324])]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    // Also what JSON has to escape.
+    "[a-zA-Z0-9_ \"\\\\\n\u{1}é😀-]{0,12}"
+}
+
+fn time() -> impl Strategy<Value = Time> {
+    (-62_000_000_000_000_000..250_000_000_000_000_000_i64)
+        .prop_map(|micros| Time::from_micros(micros).expect("in range"))
+}
+
+/// Whether contexts are dense, sparse, mixed or named, and which actions there are: files hold one kind.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    DenseNumbers,
+    MixedVectors,
+    SparseItems,
+    NamedNumbers,
+}
+
+pub const KINDS: [Kind; 4] = [
+    Kind::DenseNumbers,
+    Kind::MixedVectors,
+    Kind::SparseItems,
+    Kind::NamedNumbers,
+];
+
+fn dense() -> BoxedStrategy<Context> {
+    vec(finite(), 0..5)
+        .prop_map(|values| Context::dense(values).expect("finite"))
+        .boxed()
+}
+
+fn sparse() -> BoxedStrategy<Context> {
+    proptest::collection::btree_map(0..1000_u32, finite(), 0..6)
+        .prop_map(|entries| {
+            Context::sparse(1000, entries.into_iter().collect()).expect("sorted and finite")
+        })
+        .boxed()
+}
+
+/// A record with all of its fields, each there or absent.
+pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
+    let interval = Space::Interval {
+        low: -2.0,
+        high: 6.0,
+    };
+    let names: Arc<[String]> = ["age", "dim", "a b"].map(str::to_owned).into();
+    let (context, action, space) = match kind {
+        Kind::DenseNumbers => (
+            dense(),
+            (-2.0..=6.0_f64).prop_map(LoggedAction::from).boxed(),
+            interval,
+        ),
+        Kind::NamedNumbers => (
+            vec(finite(), 3)
+                .prop_map(|values| Context::dense(values).expect("finite"))
+                .boxed(),
+            (-2.0..=6.0_f64).prop_map(LoggedAction::from).boxed(),
+            interval,
+        ),
+        Kind::MixedVectors => (
+            prop_oneof![dense(), sparse()].boxed(),
+            vec(0.0..=1.0_f64, 2)
+                .prop_map(|values| Vector::new(&values).expect("finite").into())
+                .boxed(),
+            Space::Box {
+                sides: vec![(0.0, 1.0), (0.0, 1.0)],
+            },
+        ),
+        Kind::SparseItems => (
+            sparse(),
+            (0..7_u32).prop_map(|index| Item(index).into()).boxed(),
+            Space::Items {
+                count: 7,
+                weights: None,
+            },
+        ),
+    };
+    let features = matches!(kind, Kind::NamedNumbers).then_some(names);
+    let space = Arc::new(space);
+    let who = (
+        option::of(text()),
+        option::of(text()),
+        option::of(any::<u64>()),
+        option::of(any::<u64>()),
+        option::of(time()),
+        option::of(time()),
+        option::weighted(0.9, Just(space)),
+    );
+    let propensity = prop_oneof![
+        4 => positive().prop_map(|p| Propensity::Density(Density::new(p).expect("positive"))),
+        1 => Just(Propensity::Atom),
+    ];
+    let how = (
+        context,
+        action,
+        propensity,
+        option::of(select(vec![
+            DensityKind::Conditional,
+            DensityKind::Marginal,
+        ])),
+        option::of(positive()),
+        option::of(positive()),
+        option::of(any::<u32>()),
+        option::of(share()),
+        option::of(positive()),
+        option::of(finite()),
+    );
+    let proof = (
+        option::of(positive()),
+        option::of(share()),
+        option::of(any::<u64>()),
+        option::of(select(vec![
+            Guarantee::Exact,
+            Guarantee::Mixture,
+            Guarantee::Betting,
+            Guarantee::FixedSample,
+        ])),
+        option::of(any::<u64>()),
+        option::of(positive()),
+        option::of(any::<u64>()),
+        option::of(0.001..=1.0_f64),
+        option::of(any::<u64>()),
+        option::of(text()),
+    );
+    let end = (
+        option::of(any::<u64>()),
+        option::of(any::<u32>()),
+        option::of(select(vec![Mode::Online, Mode::Apprentice, Mode::Logging])),
+        option::of(any::<bool>()),
+        option::of(share()),
+        option::of(select(vec![LossSource::Observed, LossSource::Default])),
+        option::of(any::<bool>()),
+        option::of(time()),
+        option::of(finite()),
+        option::of(text()),
+    );
+    (who, how, proof, end).prop_map(move |(who, how, proof, end)| {
+        let (context, action, propensity, ..) = how;
+        // What the caller played himself has no density.
+        let propensity = match end.2 {
+            Some(Mode::Apprentice) => Propensity::Atom,
+            _ => propensity,
+        };
+        let mut record = Record::bare(context, action, propensity);
+        record.features.clone_from(&features);
+        (record.loop_name, record.event_id, record.event) = (who.0, who.1, who.2);
+        (record.seq, record.time, record.client_time) = (who.3, who.4, who.5);
+        record.mu = who.6;
+        (record.density_kind, record.g, record.tau) = (how.3, how.4, how.5);
+        (record.tau_index, record.tau_prob) = (how.6, how.7);
+        (record.gamma, record.beta) = (how.8, how.9);
+        (record.kappa_inf, record.delta) = (proof.0, proof.1);
+        (record.beta_draws, record.certificate) = (proof.2, proof.3);
+        (record.proposals, record.z, record.z_draws) = (proof.4, proof.5, proof.6);
+        (record.pass_prob, record.seed, record.rng) = (proof.7, proof.8, proof.9);
+        (record.model_version, record.epoch, record.mode) = (end.0, end.1, end.2);
+        record.deferred = end.3;
+        record.loss = end.4.map(|loss| Loss::new(loss).expect("in range"));
+        (record.loss_source, record.late, record.close_time) = (end.5, end.6, end.7);
+        if let Some(number) = end.8 {
+            record.set_extra("q", number).expect("finite");
+        }
+        if let Some(text) = end.9 {
+            record
+                .set_extra("label", text.as_str())
+                .expect("a free name");
+        }
+        record
+    })
+}

@@ -1,0 +1,179 @@
+//! Off-policy evaluation on real data, where the truth is known: the tables of docs/offline.md.
+//!
+//! Each row of a supervised data set is a context and a label y; an action a ∈ [0, 1] costs |a − y|, both scaled. CappedIGW runs
+//! online in the paper's setting, and five policies that were never played are valued from the second half of its log
+//! with every estimator: once with the logged density p = g/z, once with g alone, as if κ were 1. The labels tell the truth.
+//!
+//!     cargo run --release -p egret-offline --example real_data -- DATA_DIR --seeds 100 --write docs/offline.md
+
+mod data;
+mod tally;
+mod world;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Parser;
+use egret::LossCurve;
+use egret_offline::{
+    Chance, Columns, Confidence, Estimator, Evaluation, Hyperparameter, IntervalKind, Plan,
+    TargetWork, expected_loss,
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+
+use data::DataSet;
+use tally::{Outcome, Table};
+use world::World;
+
+/// Values policies from real exhaust, beside the truth.
+#[derive(Debug, Parser)]
+struct Args {
+    /// The folder with the data sets
+    data: PathBuf,
+    /// Which of them, by a part of the name
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "42225_diamonds,44977_california_housing,41540_black_friday"
+    )]
+    sets: Vec<String>,
+    /// How many shuffles of each
+    #[arg(long, default_value_t = 100)]
+    seeds: u64,
+    /// Replace the tables in this file, between its two markers
+    #[arg(long)]
+    write: Option<PathBuf>,
+}
+
+const LEVEL: f64 = 0.95;
+const BEGIN: &str = "<!-- real data: begin -->";
+const END: &str = "<!-- real data: end -->";
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let start = Instant::now();
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}")?;
+    let mut text = String::new();
+    for name in &args.sets {
+        let data = DataSet::read(&found(&args.data, name)?)?;
+        let bar = ProgressBar::new(args.seeds)
+            .with_style(style.clone())
+            .with_message(data.name.clone());
+        let outcomes = (0..args.seeds)
+            .into_par_iter()
+            .map(|seed| {
+                let outcomes = outcomes(&data, seed);
+                bar.inc(1);
+                outcomes
+            })
+            .collect::<Result<Vec<_>>>()?;
+        bar.finish_and_clear();
+        text += &Table::new(&data, &outcomes.concat()).markdown();
+    }
+    eprintln!("{:.0} s", start.elapsed().as_secs_f64());
+    match &args.write {
+        None => println!("{text}"),
+        Some(path) => replace(path, &text)?,
+    }
+    Ok(())
+}
+
+fn found(folder: &Path, name: &str) -> Result<PathBuf> {
+    let files = std::fs::read_dir(folder)
+        .with_context(|| format!("cannot read the folder {}", folder.display()))?;
+    for file in files {
+        let path = file?.path();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        if stem.contains(name) {
+            return Ok(path);
+        }
+    }
+    bail!("no file in {} is called {name}", folder.display())
+}
+
+fn replace(path: &Path, tables: &str) -> Result<()> {
+    let text = std::fs::read_to_string(path)?;
+    let (before, rest) = text.split_once(BEGIN).context("no first marker")?;
+    let (_, after) = rest.split_once(END).context("no second marker")?;
+    std::fs::write(path, format!("{before}{BEGIN}\n{tables}{END}{after}"))?;
+    Ok(())
+}
+
+/// Every policy by every estimator, with both kinds of weights, on one shuffle.
+fn outcomes(data: &DataSet, seed: u64) -> Result<Vec<Outcome>> {
+    let world = World::new(data, seed)?;
+    let parts = world.parts()?;
+    let oracle = world.learner()?.oracle();
+    let (mut buffer, mut fhats, mut work) = (Vec::new(), Vec::new(), TargetWork::default());
+    let mut predictions = Vec::with_capacity(world.events.len());
+    for event in &world.events {
+        LossCurve::new(oracle, event.x, &mut buffer)?
+            .predict(&vec![event.decision.action], &mut fhats)?;
+        predictions.push(fhats[0]);
+    }
+    let losses: Vec<f64> = world.events.iter().map(|event| event.loss).collect();
+    let shares: Vec<f64> = world
+        .events
+        .iter()
+        .map(|event| event.decision.tau / (event.decision.tau + event.decision.gamma))
+        .collect();
+    let mut outcomes = Vec::new();
+    for (name, policy) in world.policies(&parts)? {
+        let truth = world.truth(&*policy, seed)?;
+        let (mut correct, mut as_if_1, mut baselines) = (Vec::new(), Vec::new(), Vec::new());
+        for event in &world.events {
+            let number = event.decision.event;
+            let chance = Chance {
+                seed,
+                event: number,
+            };
+            let q = policy.density(chance, event.x, &event.decision.action, &mut work)?;
+            let capped = event.decision.capped.context("an event of CappedIGW")?;
+            correct.push(q * capped.z.value / capped.g);
+            as_if_1.push(q / capped.g);
+            baselines.push(expected_loss(
+                &*policy, oracle, chance, event.x, 16, &mut work,
+            )?);
+        }
+        for (kappa_hat_1, weights) in [(false, &correct), (true, &as_if_1)] {
+            let columns = Columns {
+                losses: &losses,
+                weights,
+                fhats: Some(&predictions),
+                baselines: Some(&baselines),
+                shares: Some(&shares),
+                kappas: None,
+            };
+            for estimate in estimates(&columns)? {
+                outcomes.push(Outcome {
+                    policy: name,
+                    kappa_hat_1,
+                    truth,
+                    estimate,
+                });
+            }
+        }
+    }
+    Ok(outcomes)
+}
+
+fn estimates(columns: &Columns<'_>) -> Result<Vec<egret_offline::Estimate>> {
+    let mut estimators = Estimator::ALL.to_vec();
+    for estimator in &mut estimators {
+        if let Estimator::ClippedIps(number) = estimator {
+            // The paper's cap.
+            *number = Hyperparameter::Given(5.0);
+        }
+    }
+    let mut evaluation = Evaluation::new(Plan {
+        estimators,
+        intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
+        ..Plan::default()
+    })?;
+    evaluation.observe(columns)?;
+    let report = evaluation.report(Confidence::new(LEVEL)?);
+    ensure!(!report.estimates.is_empty(), "nothing was estimated");
+    Ok(report.estimates)
+}

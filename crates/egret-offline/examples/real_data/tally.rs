@@ -1,0 +1,135 @@
+use egret_offline::{Estimate, IntervalKind};
+
+use crate::data::DataSet;
+
+/// One estimate beside the truth.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    pub policy: &'static str,
+    /// Whether g stood for the density.
+    pub kappa_hat_1: bool,
+    pub truth: f64,
+    pub estimate: Estimate,
+}
+
+/// Error and coverage of each estimator for each policy.
+pub struct Table {
+    title: String,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    policy: &'static str,
+    by: String,
+    truth: f64,
+    /// With p = g/z, and with g.
+    sides: [Side; 2],
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Side {
+    seeds: usize,
+    mean: f64,
+    rmse: f64,
+    covered: usize,
+    width: f64,
+}
+
+impl Table {
+    pub fn new(data: &DataSet, outcomes: &[Outcome]) -> Self {
+        let key = |outcome: &Outcome| {
+            let estimate = &outcome.estimate;
+            (outcome.policy, estimate.estimator.name(), estimate.interval)
+        };
+        let mut keys: Vec<_> = Vec::new();
+        for outcome in outcomes {
+            if !keys.contains(&key(outcome)) {
+                keys.push(key(outcome));
+            }
+        }
+        let rows = keys.into_iter().map(|(policy, estimator, interval)| {
+            let of = |kappa_hat_1| {
+                let chosen: Vec<&Outcome> = outcomes
+                    .iter()
+                    .filter(|outcome| {
+                        key(outcome) == (policy, estimator, interval)
+                            && outcome.kappa_hat_1 == kappa_hat_1
+                    })
+                    .collect();
+                (mean(&chosen, |outcome| outcome.truth), Side::of(&chosen))
+            };
+            let ((truth, correct), (_, as_if_1)) = (of(false), of(true));
+            Row {
+                policy,
+                by: match interval {
+                    IntervalKind::Normal => estimator.to_owned(),
+                    other => format!("{estimator}, {other}"),
+                },
+                truth,
+                sides: [correct, as_if_1],
+            }
+        });
+        Self {
+            title: format!(
+                "{}: {} rows, {} features",
+                data.name,
+                data.rows.len(),
+                data.features
+            ),
+            rows: rows.collect(),
+        }
+    }
+
+    pub fn markdown(&self) -> String {
+        let mut text = format!(
+            "\n### {}\n\n\
+             | policy | estimator | truth | estimate | rmse | half-width | covers | κ̂ = 1: estimate | rmse | covers |\n\
+             |---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+            self.title
+        );
+        for row in &self.rows {
+            let [correct, as_if_1] = row.sides;
+            text += &format!(
+                "| {} | {} | {:.4} | {:.4} | {:.4} | {:.4} | {}% | {:.4} | {:.4} | {}% |\n",
+                row.policy,
+                row.by,
+                row.truth,
+                correct.mean,
+                correct.rmse,
+                0.5 * correct.width,
+                correct.percent(),
+                as_if_1.mean,
+                as_if_1.rmse,
+                as_if_1.percent(),
+            );
+        }
+        text
+    }
+}
+
+impl Side {
+    fn of(outcomes: &[&Outcome]) -> Self {
+        let error = |outcome: &Outcome| outcome.estimate.estimate - outcome.truth;
+        let covers = |outcome: &&&Outcome| {
+            let estimate = &outcome.estimate;
+            (estimate.low..=estimate.high).contains(&outcome.truth)
+        };
+        Self {
+            seeds: outcomes.len(),
+            mean: mean(outcomes, |outcome| outcome.estimate.estimate),
+            rmse: mean(outcomes, |outcome| error(outcome).powi(2)).sqrt(),
+            covered: outcomes.iter().filter(covers).count(),
+            width: mean(outcomes, |outcome| {
+                outcome.estimate.high - outcome.estimate.low
+            }),
+        }
+    }
+
+    fn percent(self) -> usize {
+        (100.0 * self.covered as f64 / self.seeds as f64).round() as usize
+    }
+}
+
+fn mean(outcomes: &[&Outcome], value: impl Fn(&Outcome) -> f64) -> f64 {
+    outcomes.iter().map(|outcome| value(outcome)).sum::<f64>() / outcomes.len() as f64
+}
