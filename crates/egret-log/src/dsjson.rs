@@ -1,6 +1,8 @@
+use std::fmt;
+
 use egret::{Density, Loss, Space};
 use serde::Deserialize;
-use serde::de::DeserializeSeed;
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use crate::draft::{ActionForm, ContextForm, Draft};
@@ -51,7 +53,7 @@ pub(crate) fn write(record: &Record, missing: Missing, out: &mut Vec<u8>) -> Res
     line.insert("c".to_owned(), json!({ "x": features(record) }));
     let mut own = Vec::new();
     json_lines::write(record, &mut own);
-    // The text of the label stays as written: it has no place for another object.
+    // As text, for a map would sort its names.
     let text = Value::Object(line).to_string();
     out.extend_from_slice(&text.as_bytes()[..text.len() - 1]);
     out.extend_from_slice(b",\"egret\":");
@@ -90,17 +92,45 @@ fn features(record: &Record) -> Value {
     }
 }
 
-#[derive(Deserialize)]
+/// What is needed of a line.
+#[derive(Default)]
 struct Line {
-    #[serde(rename = "_label_ca")]
-    label: Label,
-    #[serde(rename = "Timestamp")]
+    label: Option<Label>,
     timestamp: Option<String>,
-    #[serde(rename = "EventId")]
     event_id: Option<String>,
     pdrop: Option<f64>,
-    c: Value,
-    egret: Option<Value>,
+    context: Value,
+    own: Option<Draft>,
+}
+
+struct LineOf<'a> {
+    mu: &'a mut MuCache,
+}
+
+impl<'de> Visitor<'de> for LineOf<'_> {
+    type Value = Line;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of dsjson")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Line, M::Error> {
+        let mut line = Line::default();
+        while let Some(name) = map.next_key::<String>()? {
+            match name.as_str() {
+                "_label_ca" => line.label = map.next_value()?,
+                "Timestamp" => line.timestamp = map.next_value()?,
+                "EventId" => line.event_id = map.next_value()?,
+                "pdrop" => line.pdrop = map.next_value()?,
+                "c" => line.context = map.next_value()?,
+                "egret" => line.own = Some(map.next_value_seed(ObjectOf { mu: self.mu })?),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(line)
+    }
 }
 
 #[derive(Deserialize)]
@@ -112,14 +142,14 @@ struct Label {
 
 /// Reads a record from a line of dsjson.
 pub(crate) fn read(text: &[u8], missing: Missing, cache: &mut MuCache) -> Result<Record, RowError> {
-    let unreadable = |error: serde_json::Error| RowError::Unreadable(error.to_string());
-    let line: Line = serde_json::from_slice(text).map_err(unreadable)?;
-    if let Some(own) = line.egret {
-        let record = ObjectOf { mu: cache }
-            .deserialize(own)
-            .map_err(unreadable)?
-            .finish()?;
-        agrees(&record, &line.label, missing)?;
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let line = reader.deserialize_map(LineOf { mu: cache });
+    let line = line.and_then(|line| reader.end().map(|()| line));
+    let line = line.map_err(|error| RowError::Unreadable(error.to_string()))?;
+    let label = line.label.ok_or(RowError::Missing { field: "_label_ca" })?;
+    if let Some(own) = line.own {
+        let record = own.finish()?;
+        agrees(&record, &label, missing)?;
         return Ok(record);
     }
     let (low, high) = missing.interval.ok_or_else(|| {
@@ -139,11 +169,11 @@ pub(crate) fn read(text: &[u8], missing: Missing, cache: &mut MuCache) -> Result
             error,
         })?;
     draft.record.mu = Some(cache.intern(Space::Interval { low, high })?);
-    draft.action = Some(ActionForm::Number(line.label.action));
-    draft.density = Some(line.label.pdf_value * (high - low));
-    draft.loss = Some(line.label.cost);
+    draft.action = Some(ActionForm::Number(label.action));
+    draft.density = Some(label.pdf_value * (high - low));
+    draft.loss = Some(label.cost);
     let mut found = Vec::new();
-    collect("c", &line.c, &mut found)?;
+    collect("c", &line.context, &mut found)?;
     draft.context = Some(match missing.hash_bits {
         None => named(found)?,
         Some(bits) => hashed(found, bits),

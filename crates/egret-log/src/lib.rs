@@ -3,6 +3,7 @@
 //! docs/exhaust.md describes each column.
 
 mod bad_row;
+mod columns;
 mod draft;
 mod dsjson;
 mod extra;
@@ -12,6 +13,7 @@ mod json_lines;
 mod line_source;
 mod logged_action;
 mod mu_cache;
+mod number_column;
 mod output_file;
 mod parquet_layout;
 mod parquet_source;
@@ -24,9 +26,11 @@ mod time;
 mod write_error;
 mod writer;
 
+pub use columns::Columns;
 pub use extra::Extra;
 pub use format::Format;
 pub use logged_action::{ActionError, FromLogged, LoggedAction};
+pub use number_column::{ColumnBatch, NumberColumn};
 pub use output_file::OutputFile;
 pub use reader::{OnBad, ReadError, Reader, Skipped};
 pub use record::{LossSource, Mode, PHILOX, Record, VERSION};

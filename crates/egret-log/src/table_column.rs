@@ -228,6 +228,17 @@ impl TableColumn {
         }
     }
 
+    /// The first `rows` numbers, missing ones included.
+    pub(crate) fn all_numbers(&self, rows: usize) -> Result<Float64Array, Mismatch> {
+        match self {
+            Self::Null => Ok(Float64Array::new_null(rows)),
+            Self::Float(values) => Ok(values.clone()),
+            Self::Int(values) => Ok(values.unary(|value| value as f64)),
+            Self::Unsigned(values) => Ok(values.unary(|value| value as f64)),
+            _ => (0..rows).map(|row| self.number(row)).collect(),
+        }
+    }
+
     /// Whether the column holds whole numbers by type: items, not points.
     pub(crate) fn is_whole(&self) -> bool {
         matches!(self, Self::Int(_) | Self::Unsigned(_))

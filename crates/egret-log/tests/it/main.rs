@@ -1,6 +1,8 @@
 //! The exhaust through its public interface.
 
 mod any_record;
+mod bad_rows;
+mod columns;
 mod round_trip;
 
 use std::path::Path;
