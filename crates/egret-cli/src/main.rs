@@ -2,11 +2,15 @@
 
 mod demo;
 mod kind;
+mod learn;
+mod lesson_log;
 mod model_file;
 mod ope;
+mod oracle_args;
 mod output;
 mod progress;
 mod section;
+mod select;
 mod sheet;
 
 use std::io::{self, ErrorKind, Write};
@@ -17,7 +21,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use demo::DemoArgs;
+use learn::LearnArgs;
 use ope::OpeArgs;
+use select::SelectArgs;
 
 /// Decisions in action spaces too large to list, with a log that can be reused.
 #[derive(Debug, Parser)]
@@ -49,6 +55,15 @@ enum Command {
     /// log states. Memory does not grow with the log, and neither threads nor the split into files change a digit.
     #[command(after_help = ope::help())]
     Ope(OpeArgs),
+    /// Learn a model from a log, to be served or valued
+    ///
+    /// Direct method, clipped inverse propensities or doubly robust pseudo-losses; part of the log says when to stop, another
+    /// part what the model is worth.
+    #[command(after_help = learn::EXAMPLES)]
+    Learn(LearnArgs),
+    /// Train many candidates on a log, judge them on held-out events, keep the best
+    #[command(after_help = select::EXAMPLES)]
+    Select(SelectArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -77,6 +92,8 @@ fn run() -> Result<()> {
     let text = match Cli::parse().command {
         Command::Demo(args) => demo::demo(&args)?.into_bytes(),
         Command::Ope(args) => ope::ope(&args)?.into_bytes(),
+        Command::Learn(args) => learn::learn(&args)?.into_bytes(),
+        Command::Select(args) => select::select(&args)?.into_bytes(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "egret", &mut script);

@@ -107,7 +107,8 @@ impl<A: KnownAction> Selection<A> {
         Self::judge(blueprint, examples, parts, recipes, trained, judging)
     }
 
-    fn judge(
+    /// Judges what each recipe was trained to already, on the test rows. There is as much trained as there are recipes.
+    pub fn judge(
         blueprint: &Blueprint,
         examples: &[LoggedExample<Context, A>],
         parts: &Parts,
