@@ -3,11 +3,15 @@
 mod demo;
 mod exhaust;
 mod kind;
+mod learn;
+mod lesson_log;
 mod model_file;
 mod ope;
+mod oracle_args;
 mod output;
 mod progress;
 mod section;
+mod select;
 mod sheet;
 
 use std::io::{self, ErrorKind, Write};
@@ -19,7 +23,9 @@ use clap_complete::Shell;
 
 use demo::DemoArgs;
 use exhaust::ExhaustCommand;
+use learn::LearnArgs;
 use ope::OpeArgs;
+use select::SelectArgs;
 
 /// Decisions in action spaces too large to list, with a log that can be reused.
 #[derive(Debug, Parser)]
@@ -56,6 +62,15 @@ enum Command {
         #[command(subcommand)]
         command: ExhaustCommand,
     },
+    /// Learn a model from a log, to be served or valued
+    ///
+    /// Direct method, clipped inverse propensities or doubly robust pseudo-losses; part of the log says when to stop, another
+    /// part what the model is worth.
+    #[command(after_help = learn::EXAMPLES)]
+    Learn(LearnArgs),
+    /// Train many candidates on a log, judge them on held-out events, keep the best
+    #[command(after_help = select::EXAMPLES)]
+    Select(SelectArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -85,6 +100,8 @@ fn run() -> Result<()> {
         Command::Demo(args) => demo::demo(&args)?.into_bytes(),
         Command::Ope(args) => ope::ope(&args)?.into_bytes(),
         Command::Exhaust { command } => exhaust::exhaust(&command)?.into_bytes(),
+        Command::Learn(args) => learn::learn(&args)?.into_bytes(),
+        Command::Select(args) => select::select(&args)?.into_bytes(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "egret", &mut script);

@@ -1,7 +1,7 @@
 mod by_columns;
 mod by_records;
 mod findings;
-mod picture;
+pub mod picture;
 mod target_spec;
 mod valuation;
 mod weigher;

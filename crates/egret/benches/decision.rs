@@ -228,7 +228,9 @@ fn taught(mut oracle: ArgminDispersion<LinearArgmin>) -> ArgminDispersion<Linear
         let examples: [_; BATCH] = std::array::from_fn(|i| Example {
             x: &contexts[i],
             action: &actions[i],
-            loss: Loss::new((actions[i] - target(&contexts[i])).abs()).expect("in range"),
+            loss: Loss::new((actions[i] - target(&contexts[i])).abs())
+                .expect("in range")
+                .into(),
             weight: Weight::ONE,
         });
         oracle.learn(&examples).expect("ten features");

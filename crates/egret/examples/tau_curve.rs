@@ -74,7 +74,7 @@ fn taught() -> Result<ArgminDispersion<LinearArgmin>, Box<dyn Error>> {
         oracle.learn(&[Example {
             x: &x,
             action: &action,
-            loss: Loss::new((action - y).abs())?,
+            loss: Loss::new((action - y).abs())?.into(),
             weight: Weight::ONE,
         }])?;
     }

@@ -37,7 +37,7 @@ use crate::{
 /// };
 /// let mut oracle = Aggregation::new(vec![constant(0.1), constant(0.9)])?;
 /// for _ in 0..20 {
-///     oracle.learn(&[Example { x: &(), action: &0.0, loss: Loss::new(0.2)?, weight: Weight::ONE }])?;
+///     oracle.learn(&[Example { x: &(), action: &0.0, loss: Loss::new(0.2)?.into(), weight: Weight::ONE }])?;
 /// }
 /// assert!(0.99 < oracle.weights()[0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -140,7 +140,8 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
                         "member {place} predicted NaN for the action {action:?}"
                     )));
                 }
-                let error = fhat[0].clamp(0.0, 1.0) - example.loss.get();
+                // Both in [0, 1], as the mixture's bound asks; members see a pseudo-loss as it is.
+                let error = fhat[0].clamp(0.0, 1.0) - example.loss.get().clamp(0.0, 1.0);
                 // The end keeps differences of sums of the largest weights from being NaN.
                 *excess = (*excess + example.weight.get() * error * error).min(1e300);
             }
@@ -242,7 +243,7 @@ mod tests {
         Example {
             x,
             action,
-            loss: Loss::new(loss).expect("in the unit interval"),
+            loss: Loss::new(loss).expect("in the unit interval").into(),
             weight: Weight::ONE,
         }
     }

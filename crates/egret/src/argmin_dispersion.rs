@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::adam::Adam;
 use crate::dispersion::{self, Bounds, Dispersion, HEAD, START};
+use crate::network_of_eight::EIGHT;
 use crate::{
     ArgminModel, Context, ContextError, Example, LearningRate, LoadError, MonotonePieces,
     OutOfRange, RegressionOracle,
@@ -34,7 +35,7 @@ use crate::{
 ///     let action = f64::from(round % 11);
 ///     let loss = Loss::new(0.1 * (action - 7.0).abs())?;
 ///     let (x, action, weight) = (&x, &action, Weight::ONE);
-///     oracle.learn(&[Example { x, action, loss, weight }])?;
+///     oracle.learn(&[Example { x, action, loss: loss.into(), weight }])?;
 /// }
 ///
 /// let mut buffer = Vec::new();
@@ -67,7 +68,7 @@ impl<M: ArgminModel> ArgminDispersion<M> {
         Ok(Self {
             adam: Adam::new(parameters.len(), learning_rate),
             gradient: vec![0.0; parameters.len()],
-            scratch: vec![0.0; model.scratch()],
+            scratch: vec![0.0; model.scratch_of_eight()],
             parameters,
             bounds,
             model,
@@ -92,8 +93,8 @@ impl<M: ArgminModel> ArgminDispersion<M> {
         gradient.fill(0.0);
         let (head_gradient, model_gradient) = gradient.split_at_mut(HEAD);
         let scale = 2.0 / batch.len() as f64;
-        for example in batch {
-            let y = model.forward(parameters, example.x, scratch);
+        // By y, and what the example adds to the head's gradient.
+        let mut by_y = |example: &Example<'_, Context, f64>, y: f64| {
             let (share, share_by_y) = sigmoid(y);
             let at = Dispersion::new(head, bounds, share).gradient(head, *example.action);
             let by_value = scale * example.weight.get() * (at.value - example.loss.get());
@@ -101,7 +102,19 @@ impl<M: ArgminModel> ArgminDispersion<M> {
                 *sum += by_value * by;
             }
             // z = sigmoid(y) + a term without y: the width cancels.
-            let dy = by_value * at.by_z * share_by_y;
+            by_value * at.by_z * share_by_y
+        };
+        let (eights, rest) = batch.as_chunks::<EIGHT>();
+        for eight in eights {
+            let xs = eight.map(|example| example.x);
+            let y = model.forward_eight(parameters, xs, scratch);
+            let dy = std::array::from_fn(|place| by_y(&eight[place], y[place]));
+            model.backward_eight(parameters, xs, dy, scratch, model_gradient);
+        }
+        let scratch = &mut scratch[..model.scratch()];
+        for example in rest {
+            let y = model.forward(parameters, example.x, scratch);
+            let dy = by_y(example, y);
             model.backward(parameters, example.x, dy, scratch, model_gradient);
         }
     }
@@ -126,7 +139,7 @@ impl<M: ArgminModel> RegressionOracle<Context, f64> for ArgminDispersion<M> {
         x.expect_dim(self.model.dim())?;
         let (head, parameters) = self.split();
         // The buffer is scratch space first: what is warm does not allocate.
-        prepared.resize(self.scratch.len(), 0.0);
+        prepared.resize(self.model.scratch(), 0.0);
         let y = self.model.forward(parameters, x, prepared);
         if y.is_nan() {
             return Err(overflow());
@@ -274,7 +287,7 @@ mod tests {
             .map(|event| Example {
                 x: &event.x,
                 action: &event.action,
-                loss: event.loss,
+                loss: event.loss.into(),
                 weight: event.weight,
             })
             .collect()

@@ -1,3 +1,4 @@
+use crate::network_of_eight::EIGHT;
 use crate::{Context, EventRng, OutOfRange, Stream};
 
 /// Where on the interval the best action is, as a function of the context: the part of
@@ -53,6 +54,62 @@ pub trait ArgminModel: Send + Sync {
         scratch: &mut [f64],
         gradient: &mut [f64],
     );
+
+    /// How many numbers of scratch space `forward_eight` and `backward_eight` share; 8 · `scratch` or more.
+    fn scratch_of_eight(&self) -> usize {
+        EIGHT * self.scratch()
+    }
+
+    /// `forward` of each of eight contexts, to the bit. Worth its own code where that is faster.
+    fn forward_eight(
+        &self,
+        parameters: &[f64],
+        xs: [&Context; EIGHT],
+        scratch: &mut [f64],
+    ) -> [f64; EIGHT] {
+        forward_each(self, parameters, xs, scratch)
+    }
+
+    /// `backward` of each in order, to the bit, right after `forward_eight`.
+    fn backward_eight(
+        &self,
+        parameters: &[f64],
+        xs: [&Context; EIGHT],
+        dy: [f64; EIGHT],
+        scratch: &mut [f64],
+        gradient: &mut [f64],
+    ) {
+        backward_each(self, parameters, xs, dy, scratch, gradient);
+    }
+}
+
+/// Eight contexts one by one, each in an eighth of the scratch space.
+pub(crate) fn forward_each<M: ArgminModel + ?Sized>(
+    model: &M,
+    parameters: &[f64],
+    xs: [&Context; EIGHT],
+    scratch: &mut [f64],
+) -> [f64; EIGHT] {
+    let own = model.scratch();
+    std::array::from_fn(|place| {
+        model.forward(parameters, xs[place], &mut scratch[place * own..][..own])
+    })
+}
+
+/// The way back of [`forward_each`].
+pub(crate) fn backward_each<M: ArgminModel + ?Sized>(
+    model: &M,
+    parameters: &[f64],
+    xs: [&Context; EIGHT],
+    dy: [f64; EIGHT],
+    scratch: &mut [f64],
+    gradient: &mut [f64],
+) {
+    let own = model.scratch();
+    for (place, (x, dy)) in xs.into_iter().zip(dy).enumerate() {
+        let scratch = &mut scratch[place * own..][..own];
+        model.backward(parameters, x, dy, scratch, gradient);
+    }
 }
 
 /// The most parameters that a model may have.

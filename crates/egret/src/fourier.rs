@@ -38,7 +38,7 @@ use crate::{
 /// let x = Context::dense(vec![0.5])?;
 /// for action in [0.0, 0.25, 0.5, 0.75, 1.0].repeat(40) {
 ///     let loss = Loss::new(f64::abs(action - 0.5))?;
-///     oracle.learn(&[Example { x: &x, action: &action, loss, weight: Weight::ONE }])?;
+///     oracle.learn(&[Example { x: &x, action: &action, loss: loss.into(), weight: Weight::ONE }])?;
 /// }
 /// let (mut prepared, mut fhat) = (Vec::new(), [0.0; 3]);
 /// RegressionOracle::<_, f64>::prepare(&oracle, &x, &mut prepared)?;
@@ -330,7 +330,7 @@ mod tests {
         Example {
             x,
             action,
-            loss: Loss::new(loss).expect("in the unit interval"),
+            loss: Loss::new(loss).expect("in the unit interval").into(),
             weight: Weight::ONE,
         }
     }
@@ -485,7 +485,7 @@ mod tests {
             let example = Example {
                 x: &x,
                 action: &vector(a, b),
-                loss,
+                loss: loss.into(),
                 weight: Weight::ONE,
             };
             oracle.learn(&[example]).expect("readable");

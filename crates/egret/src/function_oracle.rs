@@ -241,7 +241,7 @@ mod tests {
         let example = Example {
             x: &x,
             action: &0.0,
-            loss: Loss::new(1.0).expect("in the unit interval"),
+            loss: Loss::new(1.0).expect("in the unit interval").into(),
             weight: Weight::ONE,
         };
         oracle.learn(&[example]).expect("ignored");

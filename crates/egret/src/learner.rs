@@ -280,7 +280,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             .map(|event| Example {
                 x: event.x,
                 action: event.action,
-                loss: event.loss,
+                loss: event.loss.into(),
                 weight: weight.of(event.propensity),
             })
             .collect();

@@ -42,7 +42,7 @@ use crate::{
 /// for (x, action) in [(0.0, 0.1), (1.0, 0.2), (0.5, 0.9), (0.25, 0.6)] {
 ///     let loss = Loss::new(0.5 * x * action)?; // linear in the features
 ///     let x = Context::dense(vec![x])?;
-///     oracle.learn(&[Example { x: &x, action: &action, loss, weight: Weight::ONE }])?;
+///     oracle.learn(&[Example { x: &x, action: &action, loss: loss.into(), weight: Weight::ONE }])?;
 /// }
 /// let x = Context::dense(vec![0.8])?;
 /// let (mut buffer, mut fhat) = (Vec::new(), Vec::new());
@@ -307,7 +307,7 @@ mod tests {
             .map(|(x, action, loss, weight)| Example {
                 x,
                 action,
-                loss: Loss::new(*loss).expect("in the unit interval"),
+                loss: Loss::new(*loss).expect("in the unit interval").into(),
                 weight: Weight::new(*weight).expect("not negative"),
             })
             .collect()
@@ -501,7 +501,7 @@ mod tests {
                 let example = Example {
                     x: &(),
                     action: &action,
-                    loss: Loss::new(loss).expect("in the unit interval"),
+                    loss: Loss::new(loss).expect("in the unit interval").into(),
                     weight: Weight::ONE,
                 };
                 oracle.learn(&[example]).expect("readable");
@@ -561,7 +561,7 @@ mod tests {
             let example = Example {
                 x,
                 action,
-                loss,
+                loss: loss.into(),
                 weight,
             };
             oracle.learn(&[example]).expect("readable");

@@ -40,6 +40,39 @@ impl From<Loss> for f64 {
     }
 }
 
+/// What an oracle's prediction is fitted to: a loss, or a number that stands for one in the mean. Finite, and free
+/// to leave [0, 1], as doubly robust corrections do.
+///
+/// ```
+/// use egret::{Loss, PseudoLoss};
+///
+/// assert_eq!(PseudoLoss::from(Loss::new(0.25)?).get(), 0.25);
+/// assert_eq!(PseudoLoss::new(-0.5)?.get(), -0.5);
+/// assert!(PseudoLoss::new(f64::NAN).is_err());
+/// # Ok::<(), egret::OutOfRange>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct PseudoLoss(f64);
+
+impl PseudoLoss {
+    /// Refuses NaN and infinities.
+    pub fn new(value: f64) -> Result<Self, OutOfRange> {
+        OutOfRange::unless(value.is_finite(), "pseudo-loss", value, "(-inf, inf)")?;
+        Ok(Self(value))
+    }
+
+    /// The number.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl From<Loss> for PseudoLoss {
+    fn from(loss: Loss) -> Self {
+        Self(loss.get())
+    }
+}
+
 /// A number was not where it has to be.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{name} is {value}, expected a number in {expected}")]

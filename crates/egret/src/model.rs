@@ -99,6 +99,37 @@ impl Model {
         Ok(Self { blueprint, learner })
     }
 
+    /// A model whose oracle has learned already, elsewhere. `oracle` is what the blueprint's oracle saved, and `batches`
+    /// how many batches that took: γ goes on from there.
+    ///
+    /// ```
+    /// use egret::{Blueprint, Model, OracleSpec, Settings, Space};
+    ///
+    /// let blueprint = Blueprint {
+    ///     space: Space::Interval { low: 0.0, high: 1.0 },
+    ///     context_dim: 2,
+    ///     embeddings: None,
+    ///     oracle: OracleSpec::default(),
+    /// };
+    /// let oracle = blueprint.number_oracle()?;
+    /// let model = Model::trained(blueprint, Settings::default(), &oracle.save(), 1_000)?;
+    /// assert_eq!(model.version(), 1_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn trained(
+        blueprint: Blueprint,
+        settings: Settings,
+        oracle: &[u8],
+        batches: u64,
+    ) -> Result<Self, ModelError> {
+        let mut model = Self::new(blueprint, settings)?;
+        each!(&mut model.learner, learner => {
+            learner.oracle.load(oracle)?;
+            learner.batches = batches;
+        });
+        Ok(model)
+    }
+
     /// What it is made of.
     pub fn blueprint(&self) -> &Blueprint {
         &self.blueprint
@@ -275,6 +306,26 @@ mod tests {
             assert_eq!((second.version(), second.save()), (1, first.save()));
             assert_eq!(step(&mut first, 1), step(&mut second, 1));
         }
+    }
+
+    #[test]
+    fn an_oracle_that_has_learned_is_taken_on() {
+        for blueprint in blueprints() {
+            let mut first =
+                Model::new(blueprint.clone(), Settings::default()).expect("a good model");
+            step(&mut first, 0);
+            let state = each!(&first.learner, learner => learner.oracle().save());
+            let settings = Settings::default();
+            let second = Model::trained(blueprint, settings, &state, 7).expect("its own oracle");
+            let again = each!(&second.learner, learner => learner.oracle().save());
+            assert_eq!((again, second.version()), (state, 7));
+            let loaded = Model::load(&second.save()).expect("just saved");
+            assert_eq!(loaded.save(), second.save());
+        }
+        let blueprint = blueprints().remove(0);
+        let other = blueprints().remove(1).number_oracle().expect("good").save();
+        let refused = Model::trained(blueprint, Settings::default(), &other, 1).err();
+        assert!(matches!(refused, Some(ModelError::Load(_))), "{refused:?}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
-use crate::argmin_model::{check_parameters, initial_rng, push_uniform};
+use crate::argmin_model::{self, check_parameters, initial_rng, push_uniform};
 use crate::lanes::{LANES, dot, tree};
+use crate::network_of_eight::{self, EIGHT, Widths};
 use crate::{ArgminModel, Context, OutOfRange};
 
 /// The slope of the leaky ReLU where its input is negative.
@@ -48,6 +49,15 @@ impl NetworkArgmin {
         check_parameters(count)?;
         Ok(Self { dim, hidden, seed })
     }
+
+    fn widths(&self) -> Widths {
+        let [first, second] = self.hidden;
+        Widths {
+            dim: self.dim,
+            first,
+            second,
+        }
+    }
 }
 
 /// (inputs, outputs) of each layer.
@@ -93,6 +103,45 @@ impl ArgminModel for NetworkArgmin {
     ) {
         backward(self.hidden, parameters, x, dy, scratch, gradient);
     }
+
+    fn scratch_of_eight(&self) -> usize {
+        self.widths().scratch().max(EIGHT * self.scratch())
+    }
+
+    fn forward_eight(
+        &self,
+        parameters: &[f64],
+        xs: [&Context; EIGHT],
+        scratch: &mut [f64],
+    ) -> [f64; EIGHT] {
+        match all_dense(xs) {
+            Some(xs) => network_of_eight::forward(self.widths(), parameters, xs, scratch),
+            None => argmin_model::forward_each(self, parameters, xs, scratch),
+        }
+    }
+
+    fn backward_eight(
+        &self,
+        parameters: &[f64],
+        xs: [&Context; EIGHT],
+        dy: [f64; EIGHT],
+        scratch: &mut [f64],
+        gradient: &mut [f64],
+    ) {
+        match all_dense(xs) {
+            Some(_) => network_of_eight::backward(self.widths(), parameters, dy, scratch, gradient),
+            None => argmin_model::backward_each(self, parameters, xs, dy, scratch, gradient),
+        }
+    }
+}
+
+/// The features of each, unless one is sparse: that costs less by itself.
+fn all_dense(xs: [&Context; EIGHT]) -> Option<[&[f64]; EIGHT]> {
+    let mut dense = [&[][..]; EIGHT];
+    for (dense, x) in dense.iter_mut().zip(xs) {
+        *dense = x.as_dense()?;
+    }
+    Some(dense)
 }
 
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
@@ -204,13 +253,19 @@ fn add_and_dot(sum: &mut [f64], scale: f64, term: &[f64], row: &[f64]) -> f64 {
 #[inline(always)]
 fn rectify(values: &mut [f64]) {
     for value in values {
-        *value = if *value > 0.0 { *value } else { LEAK * *value };
+        *value = rectified(*value);
     }
+}
+
+/// ϕ.
+#[inline(always)]
+pub(crate) fn rectified(value: f64) -> f64 {
+    if value > 0.0 { value } else { LEAK * value }
 }
 
 /// ϕ′, from ϕ's value, which has the sign of its input.
 #[inline(always)]
-fn slope(value: f64) -> f64 {
+pub(crate) fn slope(value: f64) -> f64 {
     if value > 0.0 { 1.0 } else { LEAK }
 }
 
@@ -236,6 +291,59 @@ mod tests {
         let y = model.forward(&parameters, &x, &mut scratch);
         assert!((y - (0.75 - 4.0 * 1.1075)).abs() < 1e-14, "{y}");
         assert_eq!(model.initial().len(), parameters.len());
+    }
+
+    /// Eight contexts through both ways of computing them.
+    fn eight(model: &NetworkArgmin, xs: [&Context; EIGHT]) {
+        let parameters = model.initial();
+        let dy: [f64; EIGHT] = std::array::from_fn(|lane| 0.3 * lane as f64 - 1.1);
+        let bits = |numbers: &[f64]| numbers.iter().map(|n| n.to_bits()).collect::<Vec<_>>();
+        let run = |all_at_once: bool| {
+            let mut scratch = vec![f64::NAN; model.scratch_of_eight()];
+            let mut gradient = vec![0.0; parameters.len()];
+            let (p, s, g) = (&parameters[..], &mut scratch[..], &mut gradient[..]);
+            // Twice, so that the second is added to a gradient that is not zero.
+            let mut y = [0.0; EIGHT];
+            for _ in 0..2 {
+                if all_at_once {
+                    y = model.forward_eight(p, xs, s);
+                    model.backward_eight(p, xs, dy, s, g);
+                } else {
+                    y = argmin_model::forward_each(model, p, xs, s);
+                    argmin_model::backward_each(model, p, xs, dy, s, g);
+                }
+            }
+            (bits(&y), bits(&gradient))
+        };
+        assert_eq!(run(true), run(false), "{}", model.shape());
+    }
+
+    #[test]
+    fn eight_at_once_are_eight_one_by_one() {
+        let mut rng = initial_rng(4);
+        for (dim, hidden) in [
+            (0, [1, 1]),
+            (1, [3, 2]),
+            (5, [7, 11]),
+            (16, [8, 16]),
+            (13, [13, 15]),
+            (20, [20, 20]),
+            (9, [33, 6]),
+        ] {
+            let model = NetworkArgmin::with_hidden(dim, hidden, 2).expect("small");
+            let mut features = vec![0.0; dim * EIGHT];
+            rng.fill_unit(&mut features);
+            let context = |lane: usize| {
+                let features = features[lane * dim..][..dim].iter();
+                Context::dense(features.map(|f| f - 0.5).collect()).expect("finite")
+            };
+            let mut xs: [Context; EIGHT] = std::array::from_fn(context);
+            eight(&model, xs.each_ref());
+            if 0 < dim {
+                xs[3] = Context::sparse(dim, vec![(0, 0.5)]).expect("sorted");
+                eight(&model, xs.each_ref());
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use crate::{Action, Batch, ContextError, LoadError, Loss, Weight};
+use crate::{Action, Batch, ContextError, LoadError, PseudoLoss, Weight};
 
 /// f̂, the model of the loss: learns online, predicts in batches.
 ///
@@ -55,8 +55,8 @@ pub struct Example<'a, X: ?Sized, A> {
     pub x: &'a X,
     /// The action played.
     pub action: &'a A,
-    /// Its loss.
-    pub loss: Loss,
+    /// Its loss, or a number that stands for it.
+    pub loss: PseudoLoss,
     /// How much the example counts.
     pub weight: Weight,
 }

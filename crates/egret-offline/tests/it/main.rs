@@ -4,6 +4,8 @@ mod audit;
 mod coverage;
 mod determinism;
 mod formulas;
+mod learning;
 mod logs;
+mod selection;
 mod targets;
 mod verdicts;

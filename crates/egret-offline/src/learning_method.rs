@@ -1,0 +1,179 @@
+use egret::{Loss, OutOfRange, Propensity, Weight};
+use serde::{Deserialize, Serialize};
+
+/// An event of a log, as learning sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoggedExample<X, A> {
+    /// The context.
+    pub x: X,
+    /// What was played.
+    pub action: A,
+    /// How it came to be played.
+    pub propensity: Propensity,
+    /// What it cost.
+    pub loss: Loss,
+}
+
+/// What an oracle is fitted to.
+///
+/// All minimise a mean of squared errors over the log. They differ in where f̂ is asked to be right:
+///
+/// | method         | minimises, in the mean                   | f̂ is right                        |
+/// |----------------|------------------------------------------|------------------------------------|
+/// | `DirectMethod` | E_P (f̂ − ℓ)²                             | where the log played               |
+/// | `ClippedIps`   | E_μ (f̂ − ℓ)², but for the clipping       | everywhere alike                   |
+/// | `DoublyRobust` | the same, with less noise from large weights | everywhere alike               |
+///
+/// A policy that learned online plays what it believes in. Its log says little about the rest, and a model too simple to be right
+/// everywhere is fitted to what was played most. Weights 1/p undo that: E_P[(1/p) h(a)] = E_μ[h(a)].
+/// Where f̂ can be right everywhere, all three lead to the same f̂, and the direct method with the least noise.
+///
+/// A point mass has no density, 1/p is 0 there, and leaving it out keeps that identity true.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Every event counts 1, point masses too: they have losses.
+    DirectMethod,
+    /// An event counts min(1/p, cap).
+    ClippedIps {
+        /// The largest weight; 5 in the paper.
+        cap: f64,
+        /// What a point mass counts.
+        atoms: Atoms,
+    },
+    /// Pseudo-losses from a first fit ĝ: see [`Pseudo-losses`](Self::doubly_robust).
+    DoublyRobust {
+        /// The largest weight.
+        cap: f64,
+        /// ĝ at an event is learned from all other folds, by the direct method. At least 2.
+        folds: usize,
+        /// How many actions of μ stand beside each logged one. At least 1.
+        draws: usize,
+    },
+}
+
+/// What a point mass counts under [`Method::ClippedIps`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Atoms {
+    /// Nothing: 1/p is 0 at a point mass.
+    #[default]
+    LeaveOut,
+    /// As much as the cap, as in the paper's runs.
+    Cap,
+}
+
+impl Method {
+    /// Clipped at 5, the paper's cap; point masses left out.
+    pub fn clipped_ips() -> Self {
+        Self::ClippedIps {
+            cap: 5.0,
+            atoms: Atoms::LeaveOut,
+        }
+    }
+
+    /// Clipped at 5, with 4 folds and one action of μ beside each logged one.
+    ///
+    /// Write w = min(1/p, cap), K for the number of draws, and ĝ for the first fit. Each event gives K + 1 examples:
+    ///
+    /// | action             | pseudo-loss            | counts |
+    /// |--------------------|------------------------|--------|
+    /// | a, the logged one  | ĝ(a) + (K + 1)(ℓ − ĝ(a)) | w    |
+    /// | a₁, …, a_K ∼ μ     | ĝ(aₖ)                  | 1      |
+    ///
+    /// Where w is not clipped, the mean of their squared errors over K + 1 is, up to a constant without f̂,
+    ///
+    /// E_μ (f̂ − ĝ)² − 2 E_μ f̂ (ℓ − ĝ)  =  E_μ (f̂ − ℓ)²
+    ///
+    /// whatever ĝ is. Where w is clipped, what is missing is the share clipped away times the error of ĝ: it vanishes when
+    /// either does. ĝ at an event never saw that event, so that ℓ − ĝ is honest. Pseudo-losses lie in [−K, K + 1]; they
+    /// are not clamped, for that would take back part of the correction.
+    pub fn doubly_robust() -> Self {
+        Self::DoublyRobust {
+            cap: 5.0,
+            folds: 4,
+            draws: 1,
+        }
+    }
+
+    /// As on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::DirectMethod => "dm",
+            Self::ClippedIps { .. } => "ips",
+            Self::DoublyRobust { .. } => "dr",
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+        match *self {
+            Self::DirectMethod => Ok(()),
+            Self::ClippedIps { cap, .. } => check_cap(cap),
+            Self::DoublyRobust { cap, folds, draws } => {
+                check_cap(cap)?;
+                let (folds, draws) = (folds as f64, draws as f64);
+                OutOfRange::unless((2.0..=100.0).contains(&folds), "folds", folds, "[2, 100]")?;
+                OutOfRange::unless((1.0..=64.0).contains(&draws), "draws", draws, "[1, 64]")
+            }
+        }
+    }
+
+    /// How much an event counts.
+    pub(crate) fn weight(&self, propensity: Propensity) -> Weight {
+        let (cap, atom) = match *self {
+            Self::DirectMethod => return Weight::ONE,
+            Self::ClippedIps { cap, atoms } => match atoms {
+                Atoms::LeaveOut => (cap, 0.0),
+                Atoms::Cap => (cap, cap),
+            },
+            Self::DoublyRobust { cap, .. } => (cap, 0.0),
+        };
+        let weight = propensity
+            .density()
+            .map_or(atom, |density| (1.0 / density.get()).min(cap));
+        Weight::new(weight).expect("between 0 and the cap, which is finite")
+    }
+}
+
+fn check_cap(cap: f64) -> Result<(), OutOfRange> {
+    OutOfRange::unless(0.0 < cap && cap.is_finite(), "cap", cap, "(0, inf)")
+}
+
+#[cfg(test)]
+mod tests {
+    use egret::Density;
+
+    use super::*;
+
+    #[test]
+    fn weights_are_clipped_and_atoms_count_as_told() {
+        let at = |p: f64| Propensity::Density(Density::new(p).expect("positive"));
+        let atoms_at_cap = Method::ClippedIps {
+            cap: 5.0,
+            atoms: Atoms::Cap,
+        };
+        for (method, weights) in [
+            (Method::DirectMethod, [1.0, 1.0, 1.0]),
+            (Method::clipped_ips(), [0.5, 5.0, 0.0]),
+            (atoms_at_cap, [0.5, 5.0, 5.0]),
+            (Method::doubly_robust(), [0.5, 5.0, 0.0]),
+        ] {
+            let found = [at(2.0), at(0.01), Propensity::Atom].map(|p| method.weight(p).get());
+            assert_eq!(found, weights, "{method:?}");
+        }
+    }
+
+    #[test]
+    fn settings_out_of_range_are_refused() {
+        for cap in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let atoms = Atoms::LeaveOut;
+            assert!(Method::ClippedIps { cap, atoms }.check().is_err(), "{cap}");
+        }
+        for (folds, draws) in [(1, 1), (2, 0), (101, 1), (2, 65)] {
+            let cap = 5.0;
+            let method = Method::DoublyRobust { cap, folds, draws };
+            assert!(method.check().is_err(), "{folds} {draws}");
+        }
+        assert!(Method::doubly_robust().check().is_ok());
+    }
+}

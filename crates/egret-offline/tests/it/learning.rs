@@ -1,0 +1,464 @@
+//! Learning from logs whose truth is known.
+
+use egret::{
+    Blueprint, Context, Density, EventRng, Forecaster, LearningRate, Loss, LossCurve, OracleSpec,
+    Propensity, RegressionOracle, Space, Stream,
+};
+use egret_offline::{
+    Atoms, Checkpoint, Criterion, Epoch, LearningError, LoggedExample, Method, OfflineProtocol,
+    Order, Parts, Recipe, RecipeError, Split, Trained, Training, TrainingSettings,
+};
+
+type Log = Vec<LoggedExample<Context, f64>>;
+
+fn blueprint(context_dim: usize) -> Blueprint {
+    Blueprint {
+        space: Space::Interval {
+            low: 0.0,
+            high: 1.0,
+        },
+        context_dim,
+        embeddings: None,
+        oracle: OracleSpec::default(),
+    }
+}
+
+/// Events of a world: its contexts, the share of events played in the lower part of [0, 1], up to `cut`, and the mean loss.
+struct World {
+    seed: u64,
+    cut: f64,
+    share: f64,
+    truth: fn(f64, f64) -> f64,
+}
+
+impl World {
+    fn log(&self, n: u64) -> Log {
+        (0..n).map(|event| self.event(event)).collect()
+    }
+
+    fn event(&self, event: u64) -> LoggedExample<Context, f64> {
+        let mut rng = EventRng::new(self.seed, event, Stream::World);
+        let x = rng.unit();
+        let low = rng.unit() < self.share;
+        let (action, density) = if low {
+            (self.cut * rng.unit(), self.share / self.cut)
+        } else {
+            let rest = 1.0 - self.cut;
+            (self.cut + rest * rng.unit(), (1.0 - self.share) / rest)
+        };
+        let loss = (self.truth)(x, action) + 0.1 * (rng.unit() - 0.5);
+        LoggedExample {
+            x: Context::dense(vec![x]).expect("finite"),
+            action,
+            propensity: Propensity::Density(Density::new(density).expect("positive")),
+            loss: Loss::new(loss.clamp(0.0, 1.0)).expect("clamped"),
+        }
+    }
+}
+
+/// Up and then further down: no line has both. Where the log plays it goes up.
+fn hill(_: f64, a: f64) -> f64 {
+    if a < 0.4 {
+        0.3 + 1.5 * a
+    } else {
+        0.9 - 0.8 * (a - 0.4) / 0.6
+    }
+}
+
+/// The best action grows with x; too much costs twice what too little does.
+fn one_valley(x: f64, a: f64) -> f64 {
+    let best = 0.2 + 0.6 * x;
+    if a < best {
+        0.1 + 0.5 * (best - a)
+    } else {
+        0.1 + (a - best)
+    }
+}
+
+fn ridge(method: Method) -> Recipe {
+    let oracle = OracleSpec::Linear {
+        forecaster: Forecaster::Ridge,
+        lambda: 1.0,
+        squares: false,
+    };
+    Recipe {
+        training: TrainingSettings {
+            method,
+            ..TrainingSettings::default()
+        }
+        .suited_to(&oracle),
+        oracle,
+    }
+}
+
+fn network(method: Method) -> Recipe {
+    Recipe {
+        oracle: OracleSpec::Argmin {
+            hidden: Some([6, 5]),
+            learning_rate: LearningRate::new(0.02, 500.0).expect("in range"),
+            seed: 1,
+        },
+        training: TrainingSettings {
+            method,
+            patience: 2,
+            epochs: 30,
+            ..TrainingSettings::default()
+        },
+    }
+}
+
+fn methods() -> [Method; 3] {
+    [
+        Method::DirectMethod,
+        Method::clipped_ips(),
+        Method::doubly_robust(),
+    ]
+}
+
+fn parts(log: &Log) -> Parts {
+    Split::paper().parts(log.len(), Order::Log)
+}
+
+fn train(recipe: &Recipe, log: &Log) -> Trained<Context, f64> {
+    recipe
+        .train(&blueprint(1), log, &parts(log))
+        .expect("it can be learned from")
+}
+
+/// What the action that the oracle likes best costs in truth, in the mean over contexts.
+fn greedy_loss(oracle: &dyn RegressionOracle<Context, f64>, truth: fn(f64, f64) -> f64) -> f64 {
+    let actions: Vec<f64> = (0..500).map(|i| (f64::from(i) + 0.5) / 500.0).collect();
+    let contexts = 50;
+    let (mut buffer, mut fhats, mut sum) = (Vec::new(), Vec::new(), 0.0);
+    for i in 0..contexts {
+        let x = (f64::from(i) + 0.5) / f64::from(contexts);
+        let context = Context::dense(vec![x]).expect("finite");
+        LossCurve::new(oracle, &context, &mut buffer)
+            .expect("one feature")
+            .predict(&actions, &mut fhats)
+            .expect("numbers");
+        let best = (0..actions.len())
+            .min_by(|&a, &b| fhats[a].total_cmp(&fhats[b]))
+            .expect("there are actions");
+        sum += truth(x, actions[best]);
+    }
+    sum / f64::from(contexts)
+}
+
+#[test]
+fn weights_find_what_the_direct_method_misses() {
+    // 90% of the log goes uphill. A line fitted there starts low, so that 0 looks best; over all of μ it falls, to 1.
+    for seed in 0..20 {
+        let world = World {
+            seed,
+            cut: 0.4,
+            share: 0.9,
+            truth: hill,
+        };
+        let log = world.log(2_000);
+        let [direct, ips, dr] =
+            methods().map(|method| greedy_loss(&*train(&ridge(method), &log).oracle, hill));
+        // 0 costs 0.3 and 1 costs 0.1. Were the methods alike, this would come out so once in 2²⁰.
+        assert!(0.25 < direct, "{seed}: {direct}");
+        assert!(ips < 0.15, "{seed}: {ips}");
+        assert!(dr < 0.15, "{seed}: {dr}");
+    }
+}
+
+#[test]
+fn a_model_that_can_be_right_is_right_by_every_method() {
+    let world = World {
+        seed: 3,
+        cut: 0.5,
+        share: 0.8,
+        truth: one_valley,
+    };
+    let log = world.log(6_000);
+    for method in methods() {
+        let trained = train(&network(method), &log);
+        let loss = greedy_loss(&*trained.oracle, one_valley);
+        // The best is 0.1, blind actions cost 0.41.
+        assert!(loss < 0.125, "{method:?}: {loss}");
+        // Best of 8 is worse than greedy by a little, and its value is estimated from 600 rows.
+        let value = trained.validation.value.expect("rows have densities");
+        assert!((0.1..0.2).contains(&value), "{method:?}: {value}");
+    }
+}
+
+#[test]
+fn training_stops_and_keeps_the_best_epoch() {
+    let world = World {
+        seed: 5,
+        cut: 0.5,
+        share: 0.5,
+        truth: one_valley,
+    };
+    let log = world.log(1_000);
+    for criterion in [Criterion::SquaredError, Criterion::Value] {
+        let mut recipe = network(Method::DirectMethod);
+        recipe.training.epochs = 500;
+        recipe.training.criterion = criterion;
+        let trained = train(&recipe, &log);
+        let watched = |epoch: &Epoch| match criterion {
+            Criterion::SquaredError => epoch.validation.squared_error.expect("rows"),
+            Criterion::Value => epoch.validation.value.expect("rows"),
+        };
+        let history = &trained.history;
+        assert!(history.len() < 500, "{}", history.len());
+        assert_eq!(history.len() as u32, trained.best_epoch + 2, "patience");
+        let least = history.iter().map(watched).fold(f64::INFINITY, f64::min);
+        let best = &history[trained.best_epoch as usize - 1];
+        assert_eq!(watched(best), least);
+        assert_eq!(best.validation, trained.validation);
+        // The oracle is the best epoch's, not the last one's: training for just so long gives the same.
+        recipe.training.epochs = trained.best_epoch;
+        let again = train(&recipe, &log);
+        assert_eq!(again.oracle.save(), trained.oracle.save());
+    }
+}
+
+#[test]
+fn without_validation_all_epochs_are_run() {
+    let world = World {
+        seed: 5,
+        cut: 0.5,
+        share: 0.5,
+        truth: one_valley,
+    };
+    let log = world.log(200);
+    let parts = Split::new(1.0, 0.0, 0.0)
+        .expect("sums to 1")
+        .parts(log.len(), Order::Log);
+    let mut recipe = network(Method::DirectMethod);
+    recipe.training.epochs = 7;
+    let trained = recipe
+        .train(&blueprint(1), &log, &parts)
+        .expect("it can be learned from");
+    assert_eq!((trained.best_epoch, trained.history.len()), (7, 7));
+    assert_eq!(trained.validation.squared_error, None);
+}
+
+/// Trains with an interruption after so many epochs; the checkpoint goes through bytes.
+fn interrupted(recipe: &Recipe, log: &Log, after: usize) -> Trained<Context, f64> {
+    let resumed = recipe.train_with(&blueprint(1), log, &parts(log), |lesson, settings| {
+        let mut training = Training::new(lesson, settings.clone())?;
+        for _ in 0..after {
+            training.epoch()?;
+        }
+        let bytes = training.checkpoint().save();
+        drop(training);
+        let checkpoint = Checkpoint::load(&bytes)?;
+        Training::resume(lesson, settings, &checkpoint)?.run(|_| ())
+    });
+    resumed.expect("its own checkpoint")
+}
+
+#[test]
+fn an_interrupted_training_ends_with_the_same_bits() {
+    let world = World {
+        seed: 7,
+        cut: 0.5,
+        share: 0.7,
+        truth: one_valley,
+    };
+    let log = world.log(400);
+    for method in methods() {
+        let mut recipe = network(method);
+        recipe.training.epochs = 3;
+        let whole = train(&recipe, &log);
+        // Folds have their epochs too: cuts fall within and between them.
+        for after in 0..=whole.history.len() {
+            let cut = interrupted(&recipe, &log, after);
+            assert_eq!(cut.oracle.save(), whole.oracle.save(), "{method:?} {after}");
+            assert_eq!(cut.history, whole.history);
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_of_something_else_is_refused() {
+    let world = World {
+        seed: 7,
+        cut: 0.5,
+        share: 0.7,
+        truth: one_valley,
+    };
+    let (log, other) = (world.log(200), world.log(220));
+    let recipe = network(Method::DirectMethod);
+    let checkpoint = recipe
+        .train_with(&blueprint(1), &log, &parts(&log), |lesson, settings| {
+            let mut training = Training::new(lesson, settings)?;
+            training.epoch()?;
+            Ok(training.checkpoint())
+        })
+        .expect("one epoch");
+    let resume = |recipe: &Recipe, log: &Log| {
+        let resumed = recipe.train_with(&blueprint(1), log, &parts(log), |lesson, settings| {
+            Training::resume(lesson, settings, &checkpoint).map(|_| ())
+        });
+        resumed.err()
+    };
+    assert_eq!(resume(&recipe, &log), None);
+    let mut longer = recipe.clone();
+    longer.training.epochs += 5;
+    assert_eq!(resume(&longer, &log), None);
+    let refused = |error| Some(RecipeError::Learning(error));
+    assert_eq!(resume(&recipe, &other), refused(LearningError::OtherLesson));
+    let mut seeded = recipe.clone();
+    seeded.training.seed = 1;
+    assert_eq!(resume(&seeded, &log), refused(LearningError::OtherSettings));
+    let mut wider = recipe;
+    wider.oracle = OracleSpec::default();
+    assert_eq!(resume(&wider, &log), refused(LearningError::OtherLesson));
+}
+
+#[test]
+fn a_seed_is_a_training_on_any_number_of_threads() {
+    let world = World {
+        seed: 9,
+        cut: 0.5,
+        share: 0.7,
+        truth: one_valley,
+    };
+    let log = world.log(1_500);
+    let on = |threads: usize, seed: u64| {
+        let mut recipe = network(Method::doubly_robust());
+        recipe.training.epochs = 2;
+        recipe.training.criterion = Criterion::Value;
+        recipe.training.seed = seed;
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("threads")
+            .install(|| {
+                let trained = train(&recipe, &log);
+                (trained.oracle.save(), trained.history)
+            })
+    };
+    assert_eq!(on(1, 4), on(4, 4));
+    assert_ne!(on(1, 4).0, on(1, 5).0);
+}
+
+#[test]
+fn point_masses_count_as_told() {
+    let world = World {
+        seed: 11,
+        cut: 0.5,
+        share: 0.5,
+        truth: one_valley,
+    };
+    let mut log = world.log(400);
+    for example in log.iter_mut().step_by(2) {
+        example.propensity = Propensity::Atom;
+    }
+    let mut otherwise = log.clone();
+    for example in otherwise.iter_mut().step_by(2) {
+        example.loss = Loss::new(1.0).expect("in range");
+    }
+    let state = |method, log: &Log| train(&ridge(method), log).oracle.save();
+    let capped = Method::ClippedIps {
+        cap: 5.0,
+        atoms: Atoms::Cap,
+    };
+    // Whether the losses of point masses change what is learned.
+    for (method, counts) in [
+        (Method::DirectMethod, true),
+        (capped, true),
+        (Method::clipped_ips(), false),
+    ] {
+        let differs = state(method, &log) != state(method, &otherwise);
+        assert_eq!(differs, counts, "{method:?}");
+    }
+    for example in &mut log {
+        example.propensity = Propensity::Atom;
+    }
+    let refused = ridge(Method::clipped_ips()).train(&blueprint(1), &log, &parts(&log));
+    let expected = RecipeError::Learning(LearningError::NothingCounts { rows: 320 });
+    assert_eq!(refused.err(), Some(expected));
+    assert!(
+        train(&ridge(Method::DirectMethod), &log)
+            .validation
+            .value
+            .is_none()
+    );
+}
+
+#[test]
+fn a_context_that_cannot_be_read_is_named() {
+    let world = World {
+        seed: 13,
+        cut: 0.5,
+        share: 0.5,
+        truth: one_valley,
+    };
+    let mut log = world.log(100);
+    log[33].x = Context::dense(vec![1.0, 2.0]).expect("finite");
+    for method in methods() {
+        let error = network(method)
+            .train(&blueprint(1), &log, &parts(&log))
+            .err()
+            .expect("row 33 has two features");
+        assert_eq!(
+            error.to_string(),
+            "row 33: the context has 2 features, expected 1",
+            "{method:?}"
+        );
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_are_refused() {
+    let world = World {
+        seed: 13,
+        cut: 0.5,
+        share: 0.5,
+        truth: one_valley,
+    };
+    let log = world.log(50);
+    let spoil: [fn(&mut TrainingSettings); 5] = [
+        |settings| settings.batch = 0,
+        |settings| settings.steps = 0,
+        |settings| settings.epochs = 0,
+        |settings| settings.patience = 0,
+        |settings| {
+            settings.method = Method::DoublyRobust {
+                cap: f64::NAN,
+                folds: 2,
+                draws: 1,
+            }
+        },
+    ];
+    for spoil in spoil {
+        let mut recipe = network(Method::DirectMethod);
+        spoil(&mut recipe.training);
+        let refused = recipe.train(&blueprint(1), &log, &parts(&log)).err();
+        assert!(
+            matches!(
+                refused,
+                Some(RecipeError::Learning(LearningError::OutOfRange(_)))
+            ),
+            "{refused:?}"
+        );
+    }
+}
+
+#[test]
+fn the_papers_protocol_learns() {
+    let world = World {
+        seed: 17,
+        cut: 0.5,
+        share: 0.8,
+        truth: one_valley,
+    };
+    let log = world.log(5_000);
+    let protocol = OfflineProtocol::paper(1, 2).expect("in range");
+    let outcome = protocol.learn(&blueprint(1), &log).expect("learned");
+    assert_eq!((outcome.trained.len(), outcome.parts.test.len()), (2, 500));
+    let best = &outcome.trained[outcome.best];
+    for other in &outcome.trained {
+        assert!(best.validation.value <= other.validation.value);
+    }
+    let loss = greedy_loss(&*best.oracle, one_valley);
+    // The best is 0.1, blind actions cost 0.41.
+    assert!(loss < 0.2, "{loss}");
+}
