@@ -18,6 +18,7 @@ mod moments;
 mod normal_interval;
 mod pareto_tail;
 mod plan;
+mod ratio_difference;
 mod report;
 mod totals;
 mod verdict;
