@@ -190,7 +190,7 @@ impl Comparison {
             let verdict = |diagnostics| {
                 Verdict::of(&Subject {
                     diagnostics,
-                    estimator: Some(estimator),
+                    estimator,
                     interval,
                     low,
                     high,

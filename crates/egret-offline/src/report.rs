@@ -232,7 +232,7 @@ impl Source<'_> {
         } = found;
         let subject = Subject {
             diagnostics,
-            estimator: Some(used),
+            estimator: used,
             interval,
             low,
             high,
