@@ -6,6 +6,7 @@ use crate::diagnostics::WeightSummary;
 use crate::evaluation::EvaluationError;
 use crate::moments::{Moments, Terms};
 use crate::normal_interval::normal_quantile_above;
+use crate::ratio_difference::RatioDifference;
 use crate::report::more;
 use crate::verdict::{Subject, Verdict};
 use crate::{Columns, ColumnsError, Confidence, Diagnostics, Estimator, IntervalKind, PlanError};
@@ -17,6 +18,7 @@ use crate::{Columns, ColumnsError, Confidence, Diagnostics, Estimator, IntervalK
 /// | estimator | terms                                     | interval                                              |
 /// |-----------|-------------------------------------------|-------------------------------------------------------|
 /// | `ips`     | (w₁ − w₂)ℓ                                | normal; betting, on w₁ℓ + w₂(1 − ℓ), with mean 1 + v₁ − v₂, and the mirror of it |
+/// | `snips`   | the difference of two ratios              | normal                                                |
 /// | `dr`      | E_q₁ f̂ − E_q₂ f̂ + (w₁ − w₂)(ℓ − f̂)        | normal, where f̂ and both baselines are there          |
 ///
 /// Without a bound on the weights the bets cannot see that two policies are alike: w₁ℓ + w₂(1 − ℓ) spreads even when w₁ = w₂. With
@@ -184,11 +186,11 @@ impl Comparison {
         let alpha = confidence.alpha();
         let n = total.ips.n;
         let thrice = (0 < n).then_some(3 * n);
-        let difference = |estimator, interval, (low, high), more_events, moments: &Moments| {
+        let difference = |estimator, interval, estimate: f64, (low, high), more_events| {
             let verdict = |diagnostics| {
                 Verdict::of(&Subject {
                     diagnostics,
-                    estimator: Some(estimator),
+                    estimator,
                     interval,
                     low,
                     high,
@@ -199,7 +201,7 @@ impl Comparison {
             Difference {
                 estimator,
                 interval,
-                estimate: moments.estimate(),
+                estimate,
                 low,
                 high,
                 level: confidence.level(),
@@ -213,36 +215,27 @@ impl Comparison {
                 },
             }
         };
-        let normal = |moments: &Moments| {
-            let margin = normal_quantile_above(0.5 * alpha) * moments.standard_error();
-            (moments.estimate() - margin, moments.estimate() + margin)
+        let z = normal_quantile_above(0.5 * alpha);
+        let normal = |estimator, estimate: f64, error: f64| {
+            let ends = (estimate - z * error, estimate + z * error);
+            difference(estimator, IntervalKind::Normal, estimate, ends, thrice)
         };
         let (low, high) = total.sides.interval(alpha, 2.0);
         let times = total.sides.times_until_half(alpha, 2.0);
+        let (ips, snips) = (&total.ips, &total.snips);
         let mut differences = vec![
-            difference(
-                Estimator::Ips,
-                IntervalKind::Normal,
-                normal(&total.ips),
-                thrice,
-                &total.ips,
-            ),
+            normal(Estimator::Ips, ips.estimate(), ips.standard_error()),
             difference(
                 Estimator::Ips,
                 IntervalKind::Betting,
+                ips.estimate(),
                 (low - 1.0, high - 1.0),
                 times.map(|times| more(n as f64, times)),
-                &total.ips,
             ),
+            normal(Estimator::Snips, snips.estimate(), snips.standard_error()),
         ];
         if let Some(dr) = &total.dr {
-            differences.push(difference(
-                Estimator::Dr,
-                IntervalKind::Normal,
-                normal(dr),
-                thrice,
-                dr,
-            ));
+            differences.push(normal(Estimator::Dr, dr.estimate(), dr.standard_error()));
         }
         let mut path = total.path.intervals(alpha, 2.0);
         if path.last().is_none_or(|last| last.n < n) && 0 < n {
@@ -338,6 +331,7 @@ impl Chunked<COLUMNS> for Comparison {
         });
         let mut sums = Totals {
             ips,
+            snips: RatioDifference::of(losses, [w1, w2], shares),
             dr,
             weights: [0, 1]
                 .map(|policy| WeightSummary::of(&weights[policy], &self.total.weights[policy])),
@@ -418,6 +412,7 @@ fn empty_sides(bound: Option<f64>) -> Sides {
 #[derive(Debug, Clone)]
 pub(crate) struct Totals {
     ips: Moments,
+    snips: RatioDifference,
     dr: Option<Moments>,
     weights: [WeightSummary; 2],
     sides: Sides,
@@ -428,6 +423,7 @@ impl Totals {
     fn new(bound: Option<f64>) -> Self {
         Self {
             ips: Moments::default(),
+            snips: RatioDifference::default(),
             dr: None,
             weights: [WeightSummary::new(), WeightSummary::new()],
             sides: empty_sides(bound),
@@ -439,6 +435,7 @@ impl Totals {
         self.path.append(self.ips.n, &self.sides, &later.path);
         self.sides.merge(&later.sides);
         self.ips.merge(&later.ips);
+        self.snips.merge(&later.snips);
         if let Some(more) = &later.dr {
             self.dr.get_or_insert_default().merge(more);
         }

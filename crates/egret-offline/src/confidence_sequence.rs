@@ -178,12 +178,16 @@ impl Path {
         self.points.push((n, sides.clone()));
     }
 
-    /// Adds a later part's, which begins after `n` events with these sides.
+    /// Adds a later part's, which begins after `n` events with these sides. Where that part was looked at too often, as
+    /// happens when it was summed alone, some looks are dropped: memory stays constant.
     pub(crate) fn append(&mut self, n: u64, sides: &Sides, later: &Self) {
         for (more, theirs) in &later.points {
-            let mut both = sides.clone();
-            both.merge(theirs);
-            self.points.push((n + more, both));
+            let last = self.points.last().map_or(0, |(n, _)| *n);
+            if Self::next_after(last) <= n + more {
+                let mut both = sides.clone();
+                both.merge(theirs);
+                self.points.push((n + more, both));
+            }
         }
     }
 
@@ -215,6 +219,27 @@ mod tests {
         assert_eq!(in_doubling(1 << 12), 6);
         assert_eq!(in_doubling(1 << 19), 6);
         assert!(looks.contains(&(1 << 15)));
+    }
+
+    #[test]
+    fn many_parts_do_not_make_a_long_path() {
+        let sides = Sides {
+            below: Side::new(&[0.0]),
+            above: Side::new(&[0.0]),
+        };
+        let mut part = Path::new();
+        let mut n = 0;
+        while n < 4_096 {
+            n = Path::next_after(n);
+            part.push(n, &sides);
+        }
+        let mut whole = Path::new();
+        for number in 0..1_000 {
+            whole.append(4_096 * number, &sides, &part);
+        }
+        // 22 doublings.
+        assert!(whole.points.len() <= 22 * 6, "{}", whole.points.len());
+        assert!(part.points.len() < whole.points.len());
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod offline_protocol;
 mod pareto_tail;
 mod plan;
 mod pseudo_loss;
+mod ratio_difference;
 mod recipe;
 mod replayer;
 mod report;

@@ -236,7 +236,8 @@ fn nearest_exponent(h: f64) -> i32 {
 ///
 /// The best bet after n events of variance σ² is about √(8/(nσ²)). The prior is widest around θ = 2⁻⁶, which is right for
 /// nσ² from 10³ to 10⁶, and falls slowly either way; a little of it is uniform, so that no θ ever costs more than 9 nats.
-/// Against a uniform prior this gives intervals that are 5% narrower for most logs.
+/// It was chosen among ten by their widths on simulated logs. Against a uniform one, intervals were 1 to 9% narrower for spreading
+/// X from a thousand events on, much the same for a hundred, and 27% wider where X does not spread at all.
 static LOG_PRIOR: LazyLock<[f64; BETS]> = LazyLock::new(|| {
     let shape = |j: usize| {
         let away = (j as f64 - 18.0) / 5.0;

@@ -88,17 +88,8 @@ impl Moments {
     pub(crate) fn standard_error(&self) -> f64 {
         let [h, a, b, c] = self.sums;
         let gradient = [-a / (h * h), 1.0 / h, 1.0 / c, -b / (c * c)];
-        let mut squares = self.squares.iter();
-        let mut sum = 0.0;
-        for i in 0..4 {
-            for j in i..4 {
-                let twice = if i == j { 1.0 } else { 2.0 };
-                let square = squares.next().expect("ten pairs of four");
-                sum += twice * gradient[i] * gradient[j] * square;
-            }
-        }
         let n = self.n as f64;
-        (sum.max(0.0) * n / (n - 1.0)).sqrt()
+        (quadratic_form(gradient, &self.squares).max(0.0) * n / (n - 1.0)).sqrt()
     }
 
     /// (Σ hr)²/Σ (hr)².
@@ -118,6 +109,20 @@ impl Moments {
         let error = self.standard_error();
         error * error * self.n as f64
     }
+}
+
+/// Σᵢⱼ cᵢcⱼmᵢⱼ of a symmetric matrix m, given by its entries with i ≤ j.
+pub(crate) fn quadratic_form(c: [f64; 4], entries: &[f64; 10]) -> f64 {
+    let mut entries = entries.iter();
+    let mut sum = 0.0;
+    for i in 0..4 {
+        for j in i..4 {
+            let twice = if i == j { 1.0 } else { 2.0 };
+            let entry = entries.next().expect("ten pairs of four");
+            sum += twice * c[i] * c[j] * entry;
+        }
+    }
+    sum
 }
 
 /// A/H + B/C.

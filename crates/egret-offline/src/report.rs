@@ -136,6 +136,11 @@ impl Source<'_> {
             IntervalKind::Bootstrap => {
                 let replicates = self.total.replicates.as_ref();
                 let replicates = replicates.ok_or("there are no events")?;
+                if 0.5 * alpha * (self.plan.replicates as f64) < 1.0 {
+                    return Err(
+                        "no replicate lies beyond an end at this level: ask for at least 2/alpha of them",
+                    );
+                }
                 let (low, high) = percentile_interval(&replicates.estimates(slot, rule), alpha);
                 Ok(Found {
                     low,
@@ -227,7 +232,7 @@ impl Source<'_> {
         } = found;
         let subject = Subject {
             diagnostics,
-            estimator: Some(used),
+            estimator: used,
             interval,
             low,
             high,

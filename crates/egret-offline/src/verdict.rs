@@ -61,8 +61,7 @@ const WIDE: f64 = 0.5;
 /// What a verdict is about.
 pub(crate) struct Subject<'a> {
     pub(crate) diagnostics: &'a Diagnostics,
-    /// None for the difference of two policies.
-    pub(crate) estimator: Option<Estimator>,
+    pub(crate) estimator: Estimator,
     pub(crate) interval: IntervalKind,
     pub(crate) low: f64,
     pub(crate) high: f64,
@@ -118,7 +117,7 @@ fn findings(subject: &Subject<'_>) -> Vec<(VerdictKind, String)> {
         );
     }
     // The direct method uses no weight: what they are like is of no concern to it.
-    if subject.estimator == Some(Estimator::Dm) {
+    if subject.estimator == Estimator::Dm {
         find(
             VerdictKind::Biased,
             "the direct method is as wrong as its model, which no interval shows: compare with dr"
@@ -182,12 +181,10 @@ fn findings(subject: &Subject<'_>) -> Vec<(VerdictKind, String)> {
                 ),
             );
         }
-        let bounded = subject
-            .estimator
-            .and_then(Estimator::hyperparameter)
-            .is_some_and(
-                |number| matches!(number, Hyperparameter::Given(limit) if limit.is_finite()),
-            );
+        let bounded = matches!(
+            subject.estimator.hyperparameter(),
+            Some(Hyperparameter::Given(limit)) if limit.is_finite()
+        );
         if heavy && !bounded {
             let k = weights.pareto_k.unwrap_or(f64::NAN);
             find(
@@ -198,9 +195,8 @@ fn findings(subject: &Subject<'_>) -> Vec<(VerdictKind, String)> {
             );
         }
     }
-    if let Some(estimator) = subject.estimator
-        && let Some(Hyperparameter::Given(limit)) = estimator.hyperparameter()
-        && limit_bites(estimator, limit, weights)
+    if let Some(Hyperparameter::Given(limit)) = subject.estimator.hyperparameter()
+        && limit_bites(subject.estimator, limit, weights)
     {
         find(
             VerdictKind::Biased,

@@ -263,6 +263,19 @@ fn what_cannot_be_had_is_skipped_with_a_reason() {
 }
 
 #[test]
+fn a_bootstrap_at_too_high_a_level_is_skipped() {
+    let log = log(Weights::Window(4.0), 500, 15);
+    let plan = Plan {
+        intervals: vec![IntervalKind::Bootstrap],
+        ..Plan::default()
+    };
+    assert_eq!(log.report(&plan, level(0.98)).estimates.len(), 2);
+    let report = log.report(&plan, level(0.95).simultaneous(20));
+    assert!(report.estimates.is_empty());
+    assert!(report.skipped[0].reason.contains("2/alpha"));
+}
+
+#[test]
 fn no_events_and_no_weight_are_no_panic() {
     let plan = Plan {
         estimators: Estimator::ALL.to_vec(),

@@ -4,7 +4,7 @@
 //! online in the paper's setting, and five policies that were never played are valued from the second half of its log
 //! with every estimator: once with the logged density p = g/z, once with g alone, as if κ were 1. The labels tell the truth.
 //!
-//!     cargo run --release -p egret-offline --example real_data -- DATA_DIR --seeds 100 --write docs/offline.md
+//!     cargo run --release -p egret-cli --example real_data -- DATA_DIR --seeds 100 --write docs/offline.md
 
 mod data;
 mod tally;
