@@ -26,8 +26,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PACKAGES = ["numpy", "pandas", "pyarrow", "scikit-learn", "tqdm"]
-OBP = "obp==0.4.1"
+PACKAGES = ["numpy", "pyarrow", "obp==0.4.1"]
 CHUNK = 1_000_000
 
 
@@ -72,10 +71,8 @@ def ensure_packages(folder: Path) -> None:
     python = folder / "bin" / "python"
     if not python.exists():
         venv.create(folder, with_pip=True)
-        install = [str(python), "-m", "pip", "install", "--quiet"]
-        subprocess.run([*install, *PACKAGES], check=True)
-        # Its other requirements (a deep-learning framework among them) are not needed by the estimators.
-        subprocess.run([*install, "--no-deps", OBP], check=True)
+        say("installing Open Bandit Pipeline with all it asks for: some gigabytes, once")
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
     os.execv(python, [str(python), __file__, *sys.argv[1:]])
 
 
@@ -176,6 +173,10 @@ def show(millions: int, who: str, rows: list[dict]) -> None:
         f" {first['ips']:>9.6f} {first['snips']:>9.6f} {first['dr']:>9.6f}",
         flush=True,
     )
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def agreement(ours: dict, theirs: dict) -> float:

@@ -6,10 +6,10 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace::Workspace;
 
-/// Runs tests/python with the real packages: pyarrow, pandas, polars, DuckDB, Vowpal Wabbit.
+/// Runs tests/python with the real packages: pyarrow, pandas, polars, DuckDB, Vowpal Wabbit, obp.
 ///
-/// They are installed below the target directory, in the versions that requirements.txt names; that they cannot be is an
-/// error. Tests find the binary in EGRET and a folder of their own in EGRET_SCRATCH.
+/// They are installed below the target directory, in the versions that requirements.txt names, and those of
+/// requirements-alone.txt without what they depend on; that they cannot be is an error. Tests find the binary in EGRET and a folder of their own in EGRET_SCRATCH.
 pub fn check(workspace: &Workspace) -> Result<()> {
     let tests = workspace.root.join("tests").join("python");
     let home = workspace.target.join("python");
@@ -18,7 +18,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
         true => environment.join("Scripts").join("python.exe"),
         false => environment.join("bin").join("python"),
     };
-    install(workspace, &tests.join("requirements.txt"), &home, &python)?;
+    install(workspace, &tests, &home, &python)?;
     workspace.cargo("build", &["--release", "-p", "egret-cli"])?;
     let scratch = home.join("scratch");
     if scratch.exists() {
@@ -41,9 +41,14 @@ pub fn check(workspace: &Workspace) -> Result<()> {
 }
 
 /// An environment with the packages, unless it is there with the same ones.
-fn install(workspace: &Workspace, wanted: &Path, home: &Path, python: &Path) -> Result<()> {
-    let list =
-        fs::read_to_string(wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
+fn install(workspace: &Workspace, tests: &Path, home: &Path, python: &Path) -> Result<()> {
+    let [wanted, alone] =
+        ["requirements.txt", "requirements-alone.txt"].map(|name| tests.join(name));
+    let mut list = String::new();
+    for file in [&wanted, &alone] {
+        list +=
+            &fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    }
     let stamp = home.join("installed.txt");
     if python.exists() && fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
         return Ok(());
@@ -60,15 +65,19 @@ fn install(workspace: &Workspace, wanted: &Path, home: &Path, python: &Path) -> 
             .args(["-m", "venv", "--without-pip"])
             .arg(&environment),
     )?;
-    workspace
-        .run(
-            Command::new(system)
-                .args(["-m", "pip", "--python"])
-                .arg(python)
-                .args(["install", "--quiet", "--disable-pip-version-check", "-r"])
-                .arg(wanted),
-        )
-        .context("the packages of tests/python/requirements.txt cannot be installed")?;
+    for (file, options) in [(&wanted, &[][..]), (&alone, &["--no-deps"])] {
+        workspace
+            .run(
+                Command::new(system)
+                    .args(["-m", "pip", "--python"])
+                    .arg(python)
+                    .args(["install", "--quiet", "--disable-pip-version-check"])
+                    .args(options)
+                    .arg("-r")
+                    .arg(file),
+            )
+            .with_context(|| format!("the packages of {} cannot be installed", file.display()))?;
+    }
     fs::write(&stamp, list).with_context(|| format!("cannot write {}", stamp.display()))
 }
 
