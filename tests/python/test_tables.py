@@ -58,8 +58,8 @@ def test_named_features_are_columns():
     context = pq.read_table(named)["context"].to_pylist()
     assert [list(row.values()) for row in context] == [row["context"] for row in records(log)]
     assert list(context[0]) == names
-    query = duckdb.sql(f"""select context."feature 0" from '{named}' limit 1""").fetchone()
-    assert query[0] == context[0]["feature 0"]
+    query = duckdb.sql(f"""select context."feature 0" from '{named}' limit 1""").fetchall()
+    assert query[0][0] == context[0]["feature 0"]
     assert [row["context"] for row in records(named)] == context
 
 
@@ -84,9 +84,9 @@ def same(found: list[dict], rows: dict, tolerance: float = 0.0):
         for name in rows:
             value, expected = record.get(name), rows[name][place]
             if isinstance(expected, float):
-                assert math.isclose(value, expected, rel_tol=tolerance), (name, value, expected)
+                assert math.isclose(value, expected, rel_tol=tolerance, abs_tol=tolerance), (name, value, expected)
             elif isinstance(expected, list):
-                assert np.allclose(value, expected, rtol=tolerance, atol=0), (name, value, expected)
+                assert np.allclose(value, expected, rtol=tolerance, atol=tolerance), (name, value, expected)
             else:
                 assert value == expected, (name, value, expected)
 
@@ -134,16 +134,17 @@ def test_egret_reads_pandas_polars_and_duckdb():
     assert [record.get("epoch") for record in found[:2]] == [3, None]
     pl.DataFrame(rows).write_parquet(log)
     same(records(log), rows)
-    table = pa.table(rows)
-    duckdb.sql(f"copy (select * from table) to '{log}' (format parquet)")
+    theirs = pa.table(rows)
+    assert len(theirs) == 500
+    duckdb.sql(f"copy (select * from theirs) to '{log}' (format parquet)")
     same(records(log), rows)
     # Decimals, as a literal in a query is.
-    duckdb.sql(f"copy (select * replace (0.25 as loss) from table) to '{log}' (format parquet)")
+    duckdb.sql(f"copy (select * replace (0.25 as loss) from theirs) to '{log}' (format parquet)")
     same(records(log), dict(rows, loss=[0.25] * len(rows["seq"])))
     # JSON lines of pandas and polars.
     lines = SCRATCH / "theirs.jsonl"
     pd.DataFrame(rows).to_json(lines, orient="records", lines=True, double_precision=15)
-    same(records(lines), rows, 1e-12)
+    same(records(lines), rows, 1e-12)  # pandas writes 15 digits
     pl.DataFrame(rows).write_ndjson(lines)
     same(records(lines), rows)
 

@@ -83,9 +83,11 @@ fn install(workspace: &Workspace, tests: &Path, home: &Path, python: &Path) -> R
 
 /// A Python with pip 22.3 or newer, which can install for another.
 fn system_python() -> Result<&'static str> {
+    const NEW_ENOUGH: &str = "import sys, pip; \
+         sys.exit(tuple(map(int, pip.__version__.split('.')[:2])) < (22, 3))";
     let works = |program: &&str| {
         Command::new(program)
-            .args(["-m", "pip", "--python", program, "--version"])
+            .args(["-c", NEW_ENOUGH])
             .output()
             .is_ok_and(|output| output.status.success())
     };

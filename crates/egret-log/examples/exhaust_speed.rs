@@ -1,10 +1,10 @@
-//! How fast a log is written and read: `cargo run --release -p egret-log --example exhaust_speed -- FILE [ROWS]`.
+//! How fast a log is written and read: `cargo run --release -p egret-log --example exhaust_speed -- FILE WHAT [ROWS]`.
 //!
-//! Writes the file if it is not there, then reads five columns of it, then all records.
+//! WHAT is `write`, `columns` (five of them are read) or `records`.
 
 use std::env;
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use egret::{Context, Density, EventRng, Loss, Propensity, Stream};
@@ -13,41 +13,46 @@ use egret_log::{Columns, Format, OnBad, ReadError, Reader, Record, Writer};
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let file = PathBuf::from(arguments.next().ok_or("name a file")?);
-    let rows: u64 = match arguments.next() {
-        Some(text) => text.parse()?,
-        None => 10_000_000,
-    };
-    if !file.exists() {
-        let start = Instant::now();
-        write(&file, rows)?;
-        report("records written", rows, start);
-    }
-    for _ in 0..3 {
-        let start = Instant::now();
-        let (mut seen, mut sum) = (0, 0.0);
-        Columns::open(&[&file], &["loss", "density", "q", "tau", "gamma"], &[])?.for_each(
-            |mut batch| {
-                batch.drop_missing(1);
-                seen += batch.rows() as u64;
-                let weighted = batch.all(0).iter().zip(batch.all(1)).zip(batch.all(2));
-                sum += weighted.map(|((loss, p), q)| loss * q / p).sum::<f64>();
-                Ok::<(), ReadError>(())
-            },
-        )?;
-        report("rows of 5 columns read", seen, start);
-        println!("  mean {:.6}", sum / seen as f64);
-    }
+    let what = arguments.next().ok_or("say write, columns or records")?;
+    let rows = arguments
+        .next()
+        .map_or(Ok(10_000_000), |text| text.parse())?;
     let start = Instant::now();
-    let mut seen = 0;
-    for record in Reader::open(&[&file], OnBad::Stop)? {
-        record?;
-        seen += 1;
+    match what.as_str() {
+        "write" => {
+            write(&file, rows)?;
+            report("records written", rows, start);
+        }
+        "columns" => report("rows of 5 columns read", columns(&file)?, start),
+        "records" => {
+            let mut seen = 0;
+            for record in Reader::open(&[&file], OnBad::Stop)? {
+                record?;
+                seen += 1;
+            }
+            report("records read", seen, start);
+        }
+        other => return Err(format!("{other} is not write, columns or records").into()),
     }
-    report("records read", seen, start);
     Ok(())
 }
 
-fn write(file: &std::path::Path, rows: u64) -> Result<(), Box<dyn Error>> {
+fn columns(file: &Path) -> Result<u64, ReadError> {
+    let (mut seen, mut sum) = (0, 0.0);
+    Columns::open(&[file], &["loss", "density", "q", "tau", "gamma"], &[])?.for_each(
+        |mut batch| {
+            batch.drop_missing(1);
+            seen += batch.rows() as u64;
+            let weighted = batch.all(0).iter().zip(batch.all(1)).zip(batch.all(2));
+            sum += weighted.map(|((loss, p), q)| loss * q / p).sum::<f64>();
+            Ok::<(), ReadError>(())
+        },
+    )?;
+    println!("mean {:.6}", sum / seen as f64);
+    Ok(seen)
+}
+
+fn write(file: &Path, rows: u64) -> Result<(), Box<dyn Error>> {
     let mut writer = Writer::create(file, Format::Parquet)?;
     for event in 0..rows {
         let mut rng = EventRng::new(7, event, Stream::World);

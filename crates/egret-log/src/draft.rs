@@ -74,7 +74,10 @@ impl Draft {
         }
         let mut record = self.record;
         let context = self.context.ok_or(RowError::Missing { field: "context" })?;
-        (record.context, record.features) = context.check()?;
+        if let ContextForm::Named(names, _) = &context {
+            record.features = Some(names.clone());
+        }
+        record.context = context.check()?;
         let action = self.action.ok_or(RowError::Missing { field: "action" })?;
         record.action = action.check()?.in_space(record.mu.as_deref());
         record.propensity = match (self.atom, self.density) {
@@ -90,10 +93,9 @@ impl Draft {
 }
 
 impl ContextForm {
-    fn check(self) -> Result<(Context, Option<Arc<[String]>>), RowError> {
+    fn check(self) -> Result<Context, RowError> {
         Ok(match self {
-            Self::Dense(values) => (Context::dense(values)?, None),
-            Self::Named(names, values) => (Context::dense(values)?, Some(names)),
+            Self::Dense(values) | Self::Named(_, values) => Context::dense(values)?,
             Self::Sparse {
                 dim,
                 indices,
@@ -107,7 +109,7 @@ impl ContextForm {
                     });
                 }
                 let entries = indices.into_iter().zip(values).collect();
-                (Context::sparse(dim, entries)?, None)
+                Context::sparse(dim, entries)?
             }
         })
     }

@@ -75,9 +75,11 @@ impl Layout {
             Some(MuPlace::File(mu)) => same(mu, &record.mu),
             Some(MuPlace::Rows) => true,
         };
-        let extra = |(name, value): (&Arc<str>, &Extra)| match (self.extras.get(name), value) {
-            (Some(ExtraColumn::Text), _) | (Some(ExtraColumn::Number), Extra::Number(_)) => true,
-            _ => false,
+        let extra = |(name, value): (&Arc<str>, &Extra)| {
+            matches!(
+                (self.extras.get(name), value),
+                (Some(ExtraColumn::Text), _) | (Some(ExtraColumn::Number), Extra::Number(_))
+            )
         };
         context && action && mu && record.extras.iter().all(extra)
     }

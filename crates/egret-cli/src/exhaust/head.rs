@@ -37,7 +37,7 @@ pub fn head(args: &HeadArgs) -> Result<String> {
         return Ok(lines.collect());
     }
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+    table.load_preset(presets::UTF8_FULL_CONDENSED);
     table.set_header([
         "seq", "event", "time", "action", "density", "loss", "tau", "gamma", "context",
     ]);
@@ -70,8 +70,11 @@ fn cells(record: &Record) -> [String; 9] {
 }
 
 /// Four digits that count.
-fn short(value: f64) -> String {
-    if value != 0.0 && !(1e-3..1e6).contains(&value.abs()) {
+pub fn short(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-3..1e6).contains(&value.abs()) {
         return format!("{value:.3e}");
     }
     let digits = 3 - (value.abs().max(1e-3).log10().floor() as i32);
@@ -109,7 +112,7 @@ mod tests {
         assert_eq!(short(12.345_6), "12.35");
         assert_eq!(short(123_456.7), "123457");
         assert_eq!(short(1.5e-7), "1.500e-7");
-        assert_eq!(short(0.0), "0.000000");
+        assert_eq!(short(-0.0), "0");
         assert_eq!(clipped("a".repeat(50)).chars().count(), 40);
     }
 }

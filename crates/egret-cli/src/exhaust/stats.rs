@@ -8,6 +8,7 @@ use egret::Density;
 use egret_log::{LoggedAction, LossSource, Record, Time};
 use serde::Serialize;
 
+use super::head::short;
 use super::quantile_sketch::QuantileSketch;
 use super::{InputArgs, advised};
 use crate::progress::reading;
@@ -248,7 +249,7 @@ pub fn stats(args: &StatsArgs) -> Result<String> {
 
 fn text(found: &Findings) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+    table.load_preset(presets::NOTHING);
     let mut row = |name: &str, value: String| {
         table.add_row([name.to_owned(), value]);
     };
@@ -267,14 +268,14 @@ fn text(found: &Findings) -> String {
         row(
             "density",
             format!(
-                "least {:.4}, 1% {:.4}, 25% {:.4}, median {:.4}, 75% {:.4}, 99% {:.4}, greatest {:.4}",
-                spread.min,
-                spread.p01,
-                spread.p25,
-                spread.median,
-                spread.p75,
-                spread.p99,
-                spread.max
+                "least {}, 1% {}, 25% {}, median {}, 75% {}, 99% {}, greatest {}",
+                short(spread.min),
+                short(spread.p01),
+                short(spread.p25),
+                short(spread.median),
+                short(spread.p75),
+                short(spread.p99),
+                short(spread.max)
             ),
         );
     }

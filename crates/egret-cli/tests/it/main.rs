@@ -2,6 +2,7 @@
 
 mod coverage;
 mod demo;
+mod exhaust;
 mod ope;
 mod usage;
 

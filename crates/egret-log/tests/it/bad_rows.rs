@@ -143,7 +143,7 @@ fn a_folder_is_read_in_order_of_names() {
         reader.map(|record| record.expect("good").seq).collect()
     };
     let all = folder.path().to_owned();
-    assert_eq!(seqs(&[all.clone()]), [1, 2, 3, 4].map(Some));
+    assert_eq!(seqs(std::slice::from_ref(&all)), [1, 2, 3, 4].map(Some));
     assert_eq!(seqs(&[all.join("c.jsonl"), inner]), [4, 2, 3].map(Some));
     // By content, where the name says nothing.
     fs::rename(all.join("c.jsonl"), all.join("log")).expect("renamed");

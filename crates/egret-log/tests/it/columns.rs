@@ -214,7 +214,7 @@ fn what_cannot_be_is_named_with_its_row() {
         let error = spoiled(&path, column, value, 437, word);
         assert_eq!(error, at(438, reason));
     }
-    let error = collect(&[path.clone()], &["lost"], &[]).expect_err("no such column");
+    let error = collect(std::slice::from_ref(&path), &["lost"], &[]).expect_err("no such column");
     assert!(
         error.to_string().contains("there is no column \"lost\""),
         "{error}"

@@ -3,6 +3,8 @@
 mod any_record;
 mod bad_rows;
 mod columns;
+mod frozen;
+mod merge;
 mod round_trip;
 
 use std::path::Path;

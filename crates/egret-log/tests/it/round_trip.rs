@@ -141,7 +141,7 @@ fn decisions_from_a_log_replay_to_the_bit() {
                 low: 0.0,
                 high: 1.0,
             },
-            capped.clone(),
+            capped,
         ),
         (
             Space::Interval {
@@ -154,7 +154,7 @@ fn decisions_from_a_log_replay_to_the_bit() {
             Space::Box {
                 sides: vec![(0.0, 1.0), (-1.0, 1.0)],
             },
-            capped.clone(),
+            capped,
         ),
         (
             Space::Items {
