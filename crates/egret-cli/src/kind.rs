@@ -7,6 +7,9 @@ pub trait Kind: Action + FromLogged + PartialEq {
     /// The learner of a model, if it is of this kind.
     fn learner(any: &AnyLearner) -> Option<&Learner<Context, Self>>;
 
+    /// The learner of a model for good, if it is of this kind.
+    fn into_learner(any: AnyLearner) -> Option<Learner<Context, Self>>;
+
     /// The measure of a space, if it is of this kind.
     fn measure(space: &Space) -> Result<Option<Box<dyn ReferenceMeasure<Context, Self>>>>;
 }
@@ -15,6 +18,13 @@ macro_rules! kind {
     ($action:ty, $variant:ident) => {
         impl Kind for $action {
             fn learner(any: &AnyLearner) -> Option<&Learner<Context, Self>> {
+                match any {
+                    AnyLearner::$variant(learner) => Some(learner),
+                    _ => None,
+                }
+            }
+
+            fn into_learner(any: AnyLearner) -> Option<Learner<Context, Self>> {
                 match any {
                     AnyLearner::$variant(learner) => Some(learner),
                     _ => None,

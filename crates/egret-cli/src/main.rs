@@ -1,5 +1,6 @@
 //! The `egret` command.
 
+mod audit;
 mod demo;
 mod exhaust;
 mod kind;
@@ -21,6 +22,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
+use audit::AuditArgs;
 use demo::DemoArgs;
 use exhaust::ExhaustCommand;
 use learn::LearnArgs;
@@ -57,6 +59,12 @@ enum Command {
     /// log states. Memory does not grow with the log, and neither threads nor the split into files change a digit.
     #[command(after_help = ope::help())]
     Ope(OpeArgs),
+    /// Find out whether a log is what it says
+    ///
+    /// Every decision is made again to the bit where its model is known, and bets are placed against the densities: right
+    /// ones are accused with probability alpha at most, however long the log and however often one looks.
+    #[command(after_help = audit::HELP)]
+    Audit(AuditArgs),
     /// Look into logs, convert and merge them
     Exhaust {
         #[command(subcommand)]
@@ -86,7 +94,7 @@ Examples:
 
 fn main() -> ExitCode {
     match run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             // What went wrong and why, in one line: a backtrace is for those who write the program.
             eprintln!("error: {error:#}");
@@ -95,10 +103,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<()> {
+/// An audit found a fault: neither a failure, which is 1, nor a mistake in the command, which is 2.
+const FAULT: u8 = 3;
+
+fn run() -> Result<ExitCode> {
+    let mut code = ExitCode::SUCCESS;
     let text = match Cli::parse().command {
         Command::Demo(args) => demo::demo(&args)?.into_bytes(),
         Command::Ope(args) => ope::ope(&args)?.into_bytes(),
+        Command::Audit(args) => {
+            let (text, fault) = audit::audit(&args)?;
+            if fault {
+                code = ExitCode::from(FAULT);
+            }
+            text.into_bytes()
+        }
         Command::Exhaust { command } => exhaust::exhaust(&command)?.into_bytes(),
         Command::Learn(args) => learn::learn(&args)?.into_bytes(),
         Command::Select(args) => select::select(&args)?.into_bytes(),
@@ -110,7 +129,10 @@ fn run() -> Result<()> {
     };
     match io::stdout().write_all(&text) {
         // The reader has seen enough, as `head` does.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        done => Ok(done?),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(code),
+        done => {
+            done?;
+            Ok(code)
+        }
     }
 }

@@ -45,7 +45,7 @@ use crate::test_martingale::{MeanTerm, MeanTest, ProposalTest};
 /// let mut auditor = Auditor::new(Some(Box::new(mu)), None, 0.01)?;
 /// for event in 0..100 {
 ///     let decision = learner.decide(event, &())?;
-///     auditor.observe(&[Audited { seq: Some(event), x: (), decision, loss: None }]);
+///     auditor.observe(&[Audited::new(Some(event), (), decision, None)]);
 /// }
 /// assert!(!auditor.report().alarm);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -79,6 +79,24 @@ pub struct Audited<X, A> {
     pub decision: Decision<A>,
     /// What it cost, if that is known.
     pub loss: Option<Loss>,
+    /// Whether the decision has all that a replay needs. Where it has not, event, seed and model may be anything.
+    pub replayable: bool,
+    /// Whether the model learned from it, where models are learned again.
+    pub learned: bool,
+}
+
+impl<X, A> Audited<X, A> {
+    /// A whole decision that the model learned from.
+    pub fn new(seq: Option<u64>, x: X, decision: Decision<A>, loss: Option<Loss>) -> Self {
+        Self {
+            seq,
+            x,
+            decision,
+            loss,
+            replayable: true,
+            learned: true,
+        }
+    }
 }
 
 /// Draws of μ for E_μ f̂ at each event.
@@ -125,14 +143,17 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Auditor<X, A> {
 
     /// The next events, in the order of the log. How they are split over calls changes nothing.
     pub fn observe(&mut self, events: &[Audited<X, A>]) {
-        let version = |event: &Audited<X, A>| Version::of(&event.decision);
+        let version = |event: &Audited<X, A>| {
+            let replayable = event.replayable;
+            replayable.then(|| Version::of(&event.decision))
+        };
         for run in events.chunk_by(|a, b| version(a) == version(b)) {
             self.observe_run(version(&run[0]), run);
         }
     }
 
     /// Events of one model: looked at in parallel, then counted in order.
-    fn observe_run(&mut self, version: Version, run: &[Audited<X, A>]) {
+    fn observe_run(&mut self, version: Option<Version>, run: &[Audited<X, A>]) {
         if self.bins.is_none() {
             let known = self.measure.as_deref();
             let told = self
@@ -142,19 +163,13 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Auditor<X, A> {
             self.bins = known.or(told).map(|mu| Bins::new(mu, &run[0].x));
         }
         let bins = self.bins.as_ref();
-        let mut why = None;
-        let learner = match self
-            .replayer
-            .as_mut()
-            .map(|replayer| replayer.go_to(version))
-        {
-            Some(Ok(learner)) => Some(learner),
-            Some(Err(reason)) => {
-                why = Some(reason.to_owned());
-                None
-            }
-            None => None,
+        let found = match (self.replayer.as_mut(), version) {
+            (Some(replayer), Some(version)) => replayer.go_to(version),
+            (Some(_), None) => Err("the record lacks what a replay needs"),
+            (None, _) => Err("no model is given"),
         };
+        let learner = found.ok();
+        let why = found.err().map(str::to_owned);
         let look = Look {
             measure: learner.map(Learner::measure).or(self.measure.as_deref()),
             learner,
@@ -178,7 +193,7 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Auditor<X, A> {
             self.count(event, seen, why.as_deref());
         }
         if let Some(replayer) = &mut self.replayer {
-            for event in run {
+            for event in run.iter().filter(|event| event.replayable && event.learned) {
                 replayer.remember(&event.x, &event.decision, event.loss);
             }
         }
@@ -217,11 +232,11 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Auditor<X, A> {
                     }
                 }
             }
-            None => match no_model {
-                Some(why) => self.not_replayable(why),
-                None if self.replayer.is_none() => self.not_replayable("no model is given"),
-                None => {}
-            },
+            None => {
+                if let Some(why) = no_model {
+                    self.not_replayable(why);
+                }
+            }
         }
         if event.decision.propensity == Propensity::Atom {
             self.atoms += 1;

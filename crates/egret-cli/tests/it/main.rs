@@ -1,5 +1,6 @@
 //! The `egret` command, run as a user would.
 
+mod audit;
 mod coverage;
 mod demo;
 mod exhaust;

@@ -73,12 +73,8 @@ fn run(settings: Settings, events: u64, every: u64) -> (Vec<Row>, Vec<Vec<u8>>) 
         for event in first as u64..(first + BATCH) as u64 {
             let (x, worth) = customer(seed, event);
             let decision = learner.decide(event, &x).expect("an action");
-            rows.push(Audited {
-                seq: Some(event),
-                loss: Some(loss(decision.action, worth)),
-                x,
-                decision,
-            });
+            let loss = loss(decision.action, worth);
+            rows.push(Audited::new(Some(event), x, decision, Some(loss)));
         }
         let batch: Vec<_> = rows[first..]
             .iter()
@@ -250,6 +246,51 @@ fn records_that_contradict_themselves_are_found_at_once() {
         assert!(first.what.contains(what), "{}", first.what);
     }
     assert!(!without_models(&rows, 0.01).alarm);
+}
+
+#[test]
+fn densities_alone_can_be_audited() {
+    // As a log from elsewhere has them: no g, no z, no model.
+    let (mut rows, models) = run(settings(Normalization::Mixture, 6), 4_000, 1_000);
+    for row in &mut rows {
+        row.decision.capped = None;
+        row.decision.model_version = 0;
+        row.replayable = false;
+    }
+    let mut audit = auditor(&models[..1], true, 0.01);
+    audit.observe(&rows);
+    let report = audit.report();
+    assert!(!report.alarm, "{}", report.verdict);
+    assert_eq!(report.replay.not_replayable, 4_000);
+    assert_eq!(report.replay.reasons.len(), 1);
+    for row in &mut rows {
+        set_density(row, 0.5 * density(row));
+    }
+    let report = without_models(&rows, 0.01);
+    assert!(report.tests[0].alarm_at.is_some());
+}
+
+#[test]
+fn point_masses_count_and_do_no_harm() {
+    let smooth = Settings {
+        explorer: Explorer::SmoothIgw,
+        gamma: GammaSchedule::constant(30.0).expect("positive"),
+        ..settings(Normalization::Auto, 7)
+    };
+    let (rows, models) = run(smooth, 3_000, 1_000);
+    let mut audit = auditor(&models[..1], true, 0.01);
+    audit.observe(&rows);
+    let report = audit.report();
+    assert!(!report.alarm, "{}", report.verdict);
+    assert_eq!(report.replay.equal, 3_000);
+    assert!(500 < report.atoms, "{}", report.atoms);
+    // Power: left out, as if they had never been played, the rest is not right.
+    let mut rest = rows;
+    rest.retain(|row| row.decision.propensity != Propensity::Atom);
+    for (seq, row) in rest.iter_mut().enumerate() {
+        row.seq = Some(seq as u64);
+    }
+    assert!(without_models(&rest, 0.01).together.alarm_at.is_some());
 }
 
 #[test]

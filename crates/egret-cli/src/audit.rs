@@ -1,0 +1,378 @@
+mod picture;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
+use egret::{Context, Decision, DensityKind, Item, Model, Space, Vector};
+use egret_log::{LoggedAction, Mode, OnBad, PHILOX, Reader, Record};
+use egret_offline::{AuditReport, Audited, Auditor, Placed, Replayer, TestRow};
+use serde::Serialize;
+
+use crate::kind::{Kind, learner_of};
+use crate::output::{self, PlotKind};
+use crate::progress::reading;
+use crate::section::{self, Section};
+use crate::sheet::thousands;
+
+/// What `egret audit` is told.
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// Logs in the order they were written: files of Parquet, JSON lines or dsjson, and folders of them
+    #[arg(required = true, value_name = "LOG")]
+    pub logs: Vec<PathBuf>,
+    /// A saved model; may be given many times
+    #[arg(long = "model", value_name = "FILE")]
+    pub models: Vec<PathBuf>,
+    /// A folder of saved models (*.egret)
+    #[arg(long = "models", value_name = "FOLDER")]
+    pub folder: Option<PathBuf>,
+    /// Learn the models that are not given from the log: the events decided by one are the batch that makes the next
+    #[arg(long)]
+    pub relearn: bool,
+    /// Make only the first of every N decisions again
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub replay_every: u64,
+    /// The probability with which a right log is accused by the tests, ever
+    #[arg(long, default_value_t = 0.01)]
+    pub alpha: f64,
+    /// Go on past rows that are no records; keep them in this file
+    #[arg(long, value_name = "FILE")]
+    pub skip_bad: Option<PathBuf>,
+    /// Print JSON and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// The evidence over time (.svg), or a page with the table too (.html)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+}
+
+/// What `--help` adds.
+pub const HELP: &str = "\
+Exit code: 0 if no fault is found, 3 if there is one, 1 if the log could not be read.
+
+Examples, after `egret demo`:
+  egret audit egret-demo/exhaust.parquet
+  egret audit egret-demo/exhaust.parquet --model egret-demo/start.egret --relearn
+  egret audit egret-demo/exhaust.parquet --models egret-demo --relearn --alpha 0.001 --plot evidence.html";
+
+/// Audits the log: what to print, and whether a fault was found.
+pub fn audit(args: &AuditArgs) -> Result<(String, bool)> {
+    let plot = args.plot.as_deref().map(PlotKind::of).transpose()?;
+    let findings = look(args)?;
+    if let (Some(kind), Some(path)) = (plot, &args.plot) {
+        let picture = match kind {
+            PlotKind::Svg => picture::evidence(&findings.report)?,
+            PlotKind::Html => findings.html()?,
+        };
+        output::write(path, picture.as_bytes())?;
+    }
+    let text = if args.json {
+        serde_json::to_string(&findings)? + "\n"
+    } else {
+        findings.text()
+    };
+    Ok((text, findings.report.alarm))
+}
+
+/// What was found, with what was left out.
+#[derive(Serialize)]
+struct Findings {
+    #[serde(flatten)]
+    report: AuditReport,
+    /// Events whose action was the caller's own.
+    apprentice: u64,
+    /// Rows that are no records.
+    skipped: u64,
+}
+
+/// Records that are looked at side by side.
+const BATCH: usize = 4_096;
+
+fn look(args: &AuditArgs) -> Result<Findings> {
+    let on_bad = match &args.skip_bad {
+        None => OnBad::Stop,
+        Some(file) => OnBad::Skip(file.clone()),
+    };
+    let mut reader = Reader::open(&args.logs, on_bad)?;
+    let first = reader.next().transpose()?;
+    let first = first.context("the log holds no record")?;
+    match first.action {
+        LoggedAction::Number(_) => look_at::<f64>(args, reader, first),
+        LoggedAction::Vector(_) => look_at::<Vector>(args, reader, first),
+        LoggedAction::Item(_) => look_at::<Item>(args, reader, first),
+    }
+}
+
+fn look_at<A: Kind + Placed>(
+    args: &AuditArgs,
+    mut reader: Reader,
+    first: Record,
+) -> Result<Findings> {
+    let replayer = replayer::<A>(args, first.mu.as_deref())?;
+    let measure = match &first.mu {
+        Some(space) => A::measure(space)?,
+        None => None,
+    };
+    let mut auditor =
+        Auditor::new(measure, replayer, args.alpha)?.replaying_every(args.replay_every);
+    let bar = reading("auditing", args.json);
+    let (mut batch, mut apprentice, mut place) = (Vec::with_capacity(BATCH), 0, 0);
+    let mut next = Some(first);
+    while let Some(record) = next {
+        if record.mode == Some(Mode::Apprentice) {
+            apprentice += 1;
+        } else {
+            batch.push(audited::<A>(record, place, &args.logs[0])?);
+        }
+        place += 1;
+        if batch.len() == BATCH {
+            auditor.observe(&batch);
+            batch.clear();
+            bar.set_position((1_000.0 * reader.progress()) as u64);
+        }
+        next = reader.next().transpose()?;
+    }
+    auditor.observe(&batch);
+    bar.finish_and_clear();
+    Ok(Findings {
+        report: auditor.report(),
+        apprentice,
+        skipped: reader.finish()?.rows,
+    })
+}
+
+/// The models, if there are any.
+fn replayer<A: Kind>(args: &AuditArgs, mu: Option<&Space>) -> Result<Option<Replayer<Context, A>>> {
+    let mut files = args.models.clone();
+    if let Some(folder) = &args.folder {
+        files.extend(models_in(folder)?);
+    }
+    ensure!(
+        !files.is_empty() || !args.relearn,
+        "--relearn begins with a model: give the one before the log's first event with --model FILE"
+    );
+    let mut replayer = None;
+    let mut space: Option<Space> = mu.cloned();
+    for file in &files {
+        let model: Model = crate::model_file::load(file)?;
+        let own = &model.blueprint().space;
+        let other = space.get_or_insert_with(|| own.clone());
+        ensure!(
+            other == own,
+            "{} is a model over another space than the log's or another model's",
+            file.display()
+        );
+        let learner = learner_of::<A>(&model.learner, file)?;
+        match &mut replayer {
+            None => {
+                let learner = A::into_learner(model.learner).expect("its kind was looked at");
+                replayer = Some(Replayer::new(learner, args.relearn));
+            }
+            Some(replayer) => replayer.add(learner).with_context(|| {
+                format!(
+                    "{} has another oracle than {}",
+                    file.display(),
+                    files[0].display()
+                )
+            })?,
+        }
+    }
+    Ok(replayer)
+}
+
+/// The models of a folder, in order of name.
+fn models_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let name = folder.display();
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("cannot read the folder {name}"))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry
+            .with_context(|| format!("cannot read the folder {name}"))?
+            .path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "egret")
+        {
+            files.push(path);
+        }
+    }
+    ensure!(
+        !files.is_empty(),
+        "{name} holds no model: their names end in .egret"
+    );
+    files.sort();
+    Ok(files)
+}
+
+/// A record as the audit takes it; what a log from elsewhere lacks is left out.
+fn audited<A: Kind>(record: Record, place: u64, log: &Path) -> Result<Audited<Context, A>> {
+    let philox = record.rng.as_deref().is_none_or(|rng| rng == PHILOX);
+    let whole = record.decision::<A>().ok();
+    let replayable = philox && whole.is_some();
+    let decision = match whole {
+        Some(decision) => decision,
+        None => Decision {
+            event: record.event.unwrap_or(place),
+            action: A::from_logged(&record.action).with_context(|| {
+                format!(
+                    "record {} of the log that begins with {}",
+                    place + 1,
+                    log.display()
+                )
+            })?,
+            propensity: record.propensity(),
+            density_kind: DensityKind::Conditional,
+            tau: 1.0,
+            tau_index: 0,
+            tau_probability: 1.0,
+            gamma: 1.0,
+            capped: None,
+            proposals: 1,
+            seed: 0,
+            model_version: 0,
+            epoch: 0,
+        },
+    };
+    Ok(Audited {
+        seq: record.seq,
+        learned: record.mode != Some(Mode::Logging),
+        loss: record.loss,
+        x: record.context,
+        decision,
+        replayable,
+    })
+}
+
+impl Findings {
+    fn text(&self) -> String {
+        self.section().text()
+    }
+
+    fn html(&self) -> Result<String> {
+        let section = self.section().html(&picture::evidence(&self.report)?);
+        Ok(section::page(
+            "egret audit",
+            "Is the log what it says?",
+            &section,
+        ))
+    }
+
+    fn section(&self) -> Section {
+        let report = &self.report;
+        let cells = |row: &TestRow| {
+            vec![
+                row.test.to_owned(),
+                row.hypothesis.to_owned(),
+                thousands(row.events as f64),
+                evidence(row.e_value),
+                evidence(row.largest),
+                evidence(row.threshold),
+                row.alarm_at
+                    .map_or("–".to_owned(), |at| thousands(at as f64)),
+            ]
+        };
+        Section {
+            title: format!("Verdict: {}", report.verdict),
+            before: format!(
+                "E-values: what a gambler who bets against the hypothesis has made of 1. Right, a log rings with probability {} at\n\
+                 most, however long it grows and however often one looks.",
+                report.alpha
+            ),
+            header: vec![
+                "test",
+                "hypothesis",
+                "events",
+                "e-value",
+                "largest",
+                "rings at",
+                "rang after",
+            ],
+            words: 2,
+            rows: report
+                .tests
+                .iter()
+                .chain([&report.together])
+                .map(cells)
+                .collect(),
+            after: self.remarks(),
+        }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let report = &self.report;
+        let count = |n: u64| thousands(n as f64);
+        let replay = &report.replay;
+        let mut lines = vec![format!(
+            "Replay: {} decisions made again, {} equal to the bit, {} differ; {} had no model.",
+            count(replay.replayed),
+            count(replay.equal),
+            count(replay.differing),
+            count(replay.not_replayable),
+        )];
+        for (reason, events) in &replay.reasons {
+            lines.push(format!("  {} events: {reason}.", count(*events)));
+        }
+        if 0 < replay.relearned {
+            lines.push(format!(
+                "  {} models were learned from the log.",
+                count(replay.relearned)
+            ));
+        }
+        let findings = replay.first_differences.iter();
+        for finding in findings.chain(&report.consistency.first) {
+            let seq = finding
+                .seq
+                .map_or(String::new(), |seq| format!(" (seq {seq})"));
+            lines.push(format!("  Event {}{seq}: {}.", finding.event, finding.what));
+        }
+        let proposals = &report.proposals;
+        if 0 < proposals.events {
+            lines.push(format!(
+                "Proposals: {:.1} on average, where tau/z makes {:.1}.",
+                proposals.mean, proposals.expected
+            ));
+        }
+        let sequence = &report.sequence;
+        lines.push(if sequence.numbered == 0 {
+            "Sequence numbers: none, so that no gap would be seen.".to_owned()
+        } else {
+            format!(
+                "Sequence numbers: {} missing, {} repeated or out of order.",
+                count(sequence.missing),
+                count(sequence.repeated)
+            )
+        });
+        for (before, found) in &sequence.first {
+            lines.push(format!("  After {before} comes {found}."));
+        }
+        lines.push(format!(
+            "Events: {}, of which {} are point masses and {} have no loss.",
+            count(report.events),
+            count(report.atoms),
+            count(report.without_loss)
+        ));
+        if 0 < self.apprentice {
+            lines.push(format!(
+                "{} events played the caller's own action and were left out.",
+                count(self.apprentice)
+            ));
+        }
+        if 0 < self.skipped {
+            lines.push(format!("{} rows were no records.", count(self.skipped)));
+        }
+        lines
+    }
+}
+
+/// An e-value, short.
+fn evidence(value: f64) -> String {
+    if value < 1e-3 {
+        format!("{value:.1e}")
+    } else if value < 1_000.0 {
+        format!("{value:.3}")
+    } else {
+        format!("{value:.2e}")
+    }
+}

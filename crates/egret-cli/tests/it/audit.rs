@@ -1,0 +1,143 @@
+use std::fs;
+use std::process::Output;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::demo::check_tags;
+use crate::{egret, figures, folder, stdout};
+
+/// The folder of a demo, made once for all tests here.
+static DEMO: LazyLock<String> = LazyLock::new(|| {
+    figures(9, 1_600, "audit-demo");
+    path("audit-demo")
+});
+
+fn path(name: &str) -> String {
+    let path = folder(name);
+    path.to_str().expect("a path in plain letters").to_owned()
+}
+
+fn log() -> String {
+    format!("{}/exhaust.parquet", *DEMO)
+}
+
+fn start() -> String {
+    format!("{}/start.egret", *DEMO)
+}
+
+/// The log as lines, with some of them changed.
+fn spoiled(name: &str, spoil: impl Fn(usize, &mut Value)) -> String {
+    let file = path(&format!("{name}.jsonl"));
+    stdout(egret(&["exhaust", "convert", &log(), "-o", &file]));
+    let lines: Vec<String> = fs::read_to_string(&file)
+        .expect("just written")
+        .lines()
+        .enumerate()
+        .map(|(place, line)| {
+            let mut record: Value = serde_json::from_str(line).expect("JSON");
+            spoil(place, &mut record);
+            record.to_string()
+        })
+        .collect();
+    fs::write(&file, lines.join("\n")).expect("written");
+    file
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn a_right_log_is_replayed_whole() {
+    let (log, start) = (log(), start());
+    let arguments = ["audit", &log, "--model", &start, "--relearn"];
+    let text = stdout(egret(&arguments));
+    assert!(text.contains("no fault found in 1600 events"), "{text}");
+    assert!(text.contains("all 1600 decisions come out the same to the bit"));
+    let output = egret(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(0));
+    let report = json(&output);
+    assert_eq!(report["replay"]["equal"], 1_600);
+    assert_eq!(report["replay"]["relearned"], 199);
+    assert_eq!(report["alarm"], false);
+    assert_eq!(report["tests"].as_array().expect("a list").len(), 4);
+    // All models of the folder: those that are learned and given both are equal.
+    let output = egret(&["audit", &log, "--models", &DEMO, "--relearn", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(
+        json(&output)["replay"]["unequal_models"],
+        Value::Array(vec![])
+    );
+}
+
+#[test]
+fn lines_are_audited_as_columns_are() {
+    let lines = spoiled("audit-lines", |_, _| {});
+    let start = start();
+    let report = |log: &str| {
+        let arguments = ["audit", log, "--model", &start, "--relearn", "--json"];
+        stdout(egret(&arguments))
+    };
+    assert_eq!(report(&lines), report(&log()));
+}
+
+#[test]
+fn a_wrong_log_has_an_exit_code_of_its_own() {
+    let start = start();
+    let one = spoiled("audit-one", |place, record| {
+        if place == 700 {
+            record["density"] = (record["density"].as_f64().expect("a number") * 1.01).into();
+        }
+    });
+    let output = egret(&["audit", &one, "--model", &start, "--relearn", "--json"]);
+    assert_eq!(output.status.code(), Some(3));
+    let report = json(&output);
+    assert_eq!(report["replay"]["differing"], 1);
+    assert_eq!(report["consistency"]["inconsistent"], 1);
+    assert_eq!(report["replay"]["first_differences"][0]["seq"], 700);
+    // What the paper logs, as if kappa were 1: no model is needed.
+    let paper = spoiled("audit-paper", |_, record| {
+        record["density"] = record["g"].clone();
+        record["z"] = 1.0.into();
+    });
+    let output = egret(&["audit", &paper]);
+    assert_eq!(output.status.code(), Some(3));
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.contains("do not weigh this log"), "{text}");
+    let gap = spoiled("audit-gap", |place, record| {
+        if 100 <= place {
+            record["seq"] = (place + 5).into();
+        }
+    });
+    let output = egret(&["audit", &gap, "--json"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(json(&output)["sequence"]["missing"], 5);
+}
+
+#[test]
+fn pictures_are_whole() {
+    for (name, tag) in [("audit.svg", "<svg"), ("audit.html", "<html")] {
+        let file = path(name);
+        stdout(egret(&["audit", &log(), "--plot", &file]));
+        let picture = fs::read_to_string(&file).expect("written");
+        assert!(picture.contains(tag));
+        check_tags(&picture);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let refused = |arguments: &[&str]| {
+        let output = egret(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(output.stdout.is_empty());
+        String::from_utf8(output.stderr).expect("text")
+    };
+    let log = log();
+    assert!(refused(&["audit", &log, "--relearn"]).contains("--model"));
+    assert!(refused(&["audit", &log, "--alpha", "2"]).contains("alpha is 2"));
+    assert!(refused(&["audit", &log, "--model", &log]).contains("no model"));
+    assert!(refused(&["audit", &log, "--plot", "a.png"]).contains(".svg"));
+    assert!(refused(&["audit", "no-such-log.parquet"]).contains("no-such-log"));
+}
