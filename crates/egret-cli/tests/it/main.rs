@@ -2,6 +2,7 @@
 
 mod coverage;
 mod demo;
+mod learn;
 mod ope;
 mod usage;
 
