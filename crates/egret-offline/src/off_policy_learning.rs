@@ -433,17 +433,18 @@ impl<'a, X: Send + Sync, A: Action> Training<'a, X, A> {
         }
     }
 
-    /// Goes on where a checkpoint of the same lesson and settings was taken. More epochs may be asked for than then.
+    /// Goes on where a checkpoint of the same lesson and settings was taken. Other numbers of epochs may be asked for than
+    /// then, but for the doubly robust method: its first fits may be done already.
     pub fn resume(
         lesson: Lesson<'a, X, A>,
         settings: TrainingSettings,
         checkpoint: &Checkpoint,
     ) -> Result<Self, LearningError> {
         let mut training = Self::new(lesson, settings)?;
-        let comparable = TrainingSettings {
-            epochs: training.settings.epochs,
-            ..checkpoint.settings.clone()
-        };
+        let mut comparable = checkpoint.settings.clone();
+        if !matches!(comparable.method, Method::DoublyRobust { .. }) {
+            comparable.epochs = training.settings.epochs;
+        }
         if comparable != training.settings {
             return Err(LearningError::OtherSettings);
         }

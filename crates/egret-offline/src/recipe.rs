@@ -112,7 +112,7 @@ impl Recipe {
 
 fn oracle_name(oracle: &OracleSpec) -> String {
     match oracle {
-        OracleSpec::Argmin { hidden: None, .. } => "argmin".to_owned(),
+        OracleSpec::Argmin { hidden: None, .. } => "linear".to_owned(),
         OracleSpec::Argmin {
             hidden: Some([first, second]),
             ..

@@ -210,12 +210,16 @@ impl<A: KnownAction> Selection<A> {
         if ties.is_empty() {
             return format!("{name} is better than each other: its loss is {value}");
         }
-        format!(
-            "{name} has the lowest loss, {value}; the rows do not tell it apart from {}",
-            ties.join(", ")
-        )
+        let others = match ties.len() {
+            ..=NAMED => ties.join(", "),
+            many => format!("{} and {} more", ties[..NAMED].join(", "), many - NAMED),
+        };
+        format!("{name} has the lowest loss, {value}; the rows do not tell it apart from {others}")
     }
 }
+
+/// So many ties are named in a sentence.
+const NAMED: usize = 3;
 
 /// Held-out rows that have a density: their losses, and the weights of each candidate.
 #[derive(Default)]

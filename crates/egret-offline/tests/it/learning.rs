@@ -303,6 +303,9 @@ fn a_checkpoint_of_something_else_is_refused() {
     longer.training.epochs += 5;
     assert_eq!(resume(&longer, &log), None);
     let refused = |error| Some(RecipeError::Learning(error));
+    let mut robust = recipe.clone();
+    robust.training.method = Method::doubly_robust();
+    assert_eq!(resume(&robust, &log), refused(LearningError::OtherSettings));
     assert_eq!(resume(&recipe, &other), refused(LearningError::OtherLesson));
     let mut seeded = recipe.clone();
     seeded.training.seed = 1;
