@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use super::target_spec::{Bandwidth, NamedTarget, PolicySource, TargetSpec};
 use super::valuation::{Valuation, Weighted};
 use super::weigher::{ByColumn, ByKernel, ByTarget, Event, Fhat, Predictions, Weigher};
 use crate::kind::{Kind, learner_of};
+use crate::model_file;
 use crate::progress::reading;
 
 /// Records that are weighed side by side.
@@ -107,9 +109,9 @@ fn load_models(request: &Request<'_>) -> Result<BTreeMap<PathBuf, Model>> {
     let mut models = BTreeMap::new();
     let paths = request.args.targets.iter().filter_map(of_target);
     for path in paths.chain(request.args.model.clone()) {
-        if !models.contains_key(&path) {
-            let model = crate::model_file::load(&path)?;
-            models.insert(path, model);
+        if let Entry::Vacant(place) = models.entry(path) {
+            let model = model_file::load(place.key())?;
+            place.insert(model);
         }
     }
     Ok(models)
