@@ -22,7 +22,7 @@ pub fn text(findings: &Findings) -> String {
     text + &format!(
         "\nPictures: open {page} in a browser; it needs no network.\n\nThe log and the models are in {folder}. Try next:\n  \
          cargo run --release -- ope {folder}/exhaust.parquet --target uniform --target column:q_rule --steady\n  \
-         cargo run --release -- audit {folder}/exhaust.parquet --model {folder}/start.egret\n  \
+         cargo run --release -- audit {folder}/exhaust.parquet --model {folder}/start.egret --relearn\n  \
          cargo run --release -- exhaust head {folder}/exhaust.parquet\n  \
          cargo run --release -- demo --seed 8 --out my-demo\n"
     )
