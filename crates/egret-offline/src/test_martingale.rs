@@ -69,7 +69,7 @@ fn cash_after(events: u64) -> f64 {
     }
 }
 
-/// Bets that a mean is not what it should be: E[Y] = m, where Y ≥ 0.
+/// Bets that a mean is not what it should be: E\[Y\] = m, where Y ≥ 0.
 ///
 /// Upwards 1 + λ(Y − m̂), downwards 1 − λ(Y − m̂), each for λ in a grid of equal ratios. m̂ is m, or any unbiased
 /// estimate that is independent of Y.
@@ -85,7 +85,7 @@ pub struct MeanTerm {
     pub mean: f64,
     /// What `mean` cannot exceed; positive.
     pub largest_mean: f64,
-    /// About how large E[Y²]/m is; positive.
+    /// About how large E\[Y²\]/m is; positive.
     pub scale: f64,
     /// What Y cannot exceed, if that is known: without it nothing is bet downwards.
     pub largest: Option<f64>,
@@ -124,12 +124,12 @@ impl MeanTest {
     }
 }
 
-/// Bets that Y ≥ 0 with E[Y] = 1 has another mean, where Y has no bound but a variance of 3 at the most.
+/// Bets that Y ≥ 0 with E\[Y\] = 1 has another mean, where Y has no bound but a variance of 3 at the most.
 ///
 /// Upwards 1 + λ(Y − 1). Downwards exp(−λ(Y − 1)) / (1 + 3(e^λ − 1 − λ)), whose mean is 1 at most: for D ≥ −1,
 /// exp(−λD) ≤ 1 − λD + (e^λ − 1 − λ) D² (Bennett).
 ///
-/// Y = K·ẑ/τ is such a number: K is geometric with mean τ/z, and ẑ independent of it, so that E[Y²] ≤ 2(1 + ε²) where
+/// Y = K·ẑ/τ is such a number: K is geometric with mean τ/z, and ẑ independent of it, so that E\[Y²\] ≤ 2(1 + ε²) where
 /// ẑ has the relative error ε, 1 at the most.
 #[derive(Debug, Clone)]
 pub struct ProposalTest {

@@ -45,7 +45,6 @@ pub fn evidence(report: &AuditReport) -> Result<String> {
             } else {
                 COLOURS[place % COLOURS.len()]
             };
-            let colour = RGBColor(colour.0, colour.1, colour.2);
             let line = points.iter().filter_map(|(at, values)| {
                 let value = values.get(place)?;
                 Some((*at as f64, value.clamp(0.5 * least, most)))

@@ -413,10 +413,12 @@ fn right_logs_are_seldom_accused() {
                 ..gamma.clone()
             };
             let (rows, models) = run(settings, 480, 1_000);
-            let mut auditor = auditor(&models, false, alpha);
+            // Every model is learned again, so that f̂ is tested at each event.
+            let mut auditor = auditor(&models, true, alpha).replaying_every(1_000);
             auditor.observe(&rows);
             let report = auditor.report();
             assert_eq!(report.consistency.inconsistent, 0);
+            assert!(report.tests.iter().all(|test| test.events == 480));
             u64::from(report.together.alarm_at.is_some())
         })
         .sum();
