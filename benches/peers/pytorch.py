@@ -9,7 +9,7 @@ Both sides read the same rows, and start from the same parameters. Before anythi
 once, PyTorch in double precision as egret is, and what they predict afterwards has to agree: it is the same network.
 
 PyTorch is timed eagerly in single precision (its default and the faster one), eagerly in double, and where a C++
-compiler is found through torch.compile with Adam inside the graph. Each side is timed in turn, repetition by
+compiler is found with the whole step through torch.compile. Each side is timed in turn, repetition by
 repetition, and by its time on the CPU, so that others on a busy machine are not counted.
 """
 
