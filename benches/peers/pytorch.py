@@ -9,8 +9,8 @@ Both sides read the same rows, and start from the same parameters. Before anythi
 once, PyTorch in double precision as egret is, and what they predict afterwards has to agree: it is the same network.
 
 PyTorch is timed eagerly in single precision (its default and the faster one), eagerly in double, and where a C++
-compiler is found through torch.compile with Adam inside the graph. Each side is timed in turn, repetition by
-repetition, so that a busy machine slows both.
+compiler is found with the whole step through torch.compile. Each side is timed in turn, repetition by
+repetition, and by its time on the CPU, so that others on a busy machine are not counted.
 """
 
 import argparse
@@ -210,12 +210,12 @@ class Trainer:
 
     def seconds(self, steps: int) -> float:
         """One pass over the rows."""
-        start = time.perf_counter()
+        start = time.process_time()
         for batch in self.batches:
             for _ in range(steps):
                 self.step(*batch)
                 self.schedule.step()
-        return time.perf_counter() - start
+        return time.process_time() - start
 
 
 def check_same_network(program: Path, folder: Path, rows: Path, data: list[list[float]], steps: int) -> float:
