@@ -223,22 +223,31 @@ fn evaluate_kind<'k, A: Kind>(
 ) -> Result<Findings> {
     let request = parts.request;
     let args = request.args;
-    let measure = A::measure(parts.space()?)?
-        .context("the actions of the log are not those of its reference measure")?;
+    let space = parts.space();
+    let measure = match &space {
+        Ok(space) => A::measure(space)?,
+        Err(_) => None,
+    };
+    // Columns of densities need no measure; the targets that do say what is missing.
+    let measure = || match (&measure, &space) {
+        (Some(measure), _) => Ok(&**measure),
+        (None, Ok(_)) => bail!("the actions of the log are not those of its reference measure"),
+        (None, Err(missing)) => bail!("{missing}"),
+    };
     let others = others::<A>(parts)?;
     let mut targets: Vec<Ready<'_, A>> = Vec::new();
     for (place, target) in args.targets.iter().enumerate() {
         let learner = |path: &Path| learner_of::<A>(&parts.model(path).learner, path);
         let made = || -> Result<Vec<Ready<'_, A>>> {
             let weigher: Box<dyn Weigher<A> + '_> = match &target.spec {
-                TargetSpec::Uniform => by_target(UniformTarget::new(&*measure), args.draws),
+                TargetSpec::Uniform => by_target(UniformTarget::new(measure()?), args.draws),
                 TargetSpec::BestOf { m, model } => {
                     let oracle = learner(model)?.oracle();
-                    by_target(BestOf::m(&*measure, oracle, *m)?, args.draws)
+                    by_target(BestOf::m(measure()?, oracle, *m)?, args.draws)
                 }
                 TargetSpec::Smooth { tau, model } => {
                     let oracle = learner(model)?.oracle();
-                    by_target(BestOf::smooth(&*measure, oracle, *tau)?, args.draws)
+                    by_target(BestOf::smooth(measure()?, oracle, *tau)?, args.draws)
                 }
                 TargetSpec::CappedIgw { model, tau, gamma } => {
                     let learner = match (tau, gamma) {

@@ -68,7 +68,10 @@ fn json_is_a_list_with_the_promised_keys() {
         }
         assert_eq!(row["n"], 4_000);
         let number = |key: &str| row[key].as_f64().expect("a number");
-        assert!(number("low") < number("estimate") && number("estimate") < number("high"));
+        assert!(number("low") < number("high"), "{row}");
+        if row["interval"] == "normal" {
+            assert!(number("low") < number("estimate") && number("estimate") < number("high"));
+        }
     }
 }
 
