@@ -46,6 +46,9 @@ pub struct OpeArgs {
     /// Also the difference of each policy to the one of this name
     #[arg(long, value_name = "NAME")]
     pub against: Option<String>,
+    /// Only events from this sequence number on: a model is to be valued on events it has not learned from
+    #[arg(long, value_name = "SEQ")]
+    pub from_seq: Option<u64>,
     /// Predictions of the loss from a saved model, for dm, dr and their kin; it must not have learned from this log
     #[arg(long, value_name = "FILE", conflicts_with = "fhat")]
     pub model: Option<PathBuf>,
@@ -84,22 +87,26 @@ pub fn help() -> String {
 }
 
 const EXAMPLES: &str = "\
-Each number comes with a verdict: trust it, or why not. Events without a density (atoms) are counted and left out.
+Each number comes with a verdict: trust it, or why not. Point masses (atoms) have no density and count with weight 0.
+A model must not have learned from the events that judge it: give the first that it has not seen with --from-seq.
 
 Examples, after `egret demo`:
   egret ope egret-demo/exhaust.parquet --target uniform
   egret ope egret-demo/exhaust.parquet -t blind=uniform -t best-of:m=16,model=egret-demo/halfway.egret \\
-        --model egret-demo/halfway.egret --steady --against blind --plot policies.html
+        --model egret-demo/halfway.egret --from-seq 10000 --steady --against blind --plot policies.html
   egret ope egret-demo/exhaust.parquet -t column:q_rule --estimators ips,snips --intervals betting --json";
 
 /// Values the policies and returns what to print.
 pub fn ope(args: &OpeArgs) -> Result<String> {
     let plot = args.plot.as_deref().map(PlotKind::of).transpose()?;
     let request = Request::new(args)?;
-    let findings = if request.columns_suffice() {
-        by_columns::evaluate(&request)?
-    } else {
-        by_records::evaluate(&request)?
+    let quick = match request.columns_suffice() {
+        true => by_columns::evaluate(&request)?,
+        false => None,
+    };
+    let findings = match quick {
+        Some(findings) => findings,
+        None => by_records::evaluate(&request)?,
     };
     if let (Some(kind), Some(path)) = (plot, &args.plot) {
         let picture = match kind {
@@ -113,6 +120,32 @@ pub fn ope(args: &OpeArgs) -> Result<String> {
     } else {
         Ok(findings.text())
     }
+}
+
+/// An output that is also an input would be lost.
+fn refuse_inputs(args: &OpeArgs) -> Result<()> {
+    for output in [&args.skip_bad, &args.plot].into_iter().flatten() {
+        let same = |log: &PathBuf| match (log.canonicalize(), output.canonicalize()) {
+            (Ok(log), Ok(output)) => log == output,
+            _ => false,
+        };
+        ensure!(
+            !args.logs.iter().any(same),
+            "{} is a log that is read: name another file to write",
+            output.display()
+        );
+    }
+    Ok(())
+}
+
+/// Events that were kept for the log with unequal probabilities would have to be weighed by them too.
+fn same_pass_prob(before: &mut Option<f64>, found: f64) -> Result<()> {
+    let first = *before.get_or_insert(found);
+    ensure!(
+        first == found,
+        "events were kept for the log with unequal probabilities (passProb is {first} and {found}): value each part by itself"
+    );
+    Ok(())
 }
 
 /// The arguments, checked.
@@ -167,11 +200,18 @@ impl<'a> Request<'a> {
         } else {
             1
         };
+        let mut intervals = args.intervals.clone();
+        let choosing = |target: &NamedTarget| target.spec.chooses_bandwidth();
+        if args.targets.iter().any(choosing) && !intervals.contains(&IntervalKind::Normal) {
+            // SLOPE goes by it; it is not reported.
+            intervals.push(IntervalKind::Normal);
+        }
+        refuse_inputs(args)?;
         Ok(Self {
             args,
             plan: Plan {
                 estimators,
-                intervals: args.intervals.clone(),
+                intervals,
                 weight_bound: args.weight_bound,
                 replicates: args.replicates,
                 seed: args.seed,
@@ -187,6 +227,7 @@ impl<'a> Request<'a> {
             matches!(target.spec, TargetSpec::Uniform | TargetSpec::Column { .. })
         };
         self.args.model.is_none()
+            && self.args.from_seq.is_none()
             && self.args.skip_bad.is_none()
             && self.args.targets.iter().all(in_columns)
             && !(self.args.fhat.is_some()

@@ -12,7 +12,7 @@ use parquet::file::statistics::Statistics;
 use rayon::prelude::*;
 
 use crate::number_column::{ColumnBatch, NumberColumn};
-use crate::parquet_source::{damaged, guarded};
+use crate::parquet_source::{check_version, damaged, guarded};
 use crate::reader::expand;
 use crate::table_column::TableColumn;
 use crate::{Format, OnBad, ReadError, Reader, RowError};
@@ -27,7 +27,8 @@ const AHEAD: u64 = 1 << 24;
 /// Named columns of numbers, of any mix of files and folders: what an evaluation reads.
 ///
 /// Row groups are decoded in parallel and come in order, a bounded number ahead. Numbers are checked as a [`Reader`] checks them: densities are
-/// positive, losses in [0, 1], nothing is NaN, and the error names file and row.
+/// positive, losses in [0, 1], nothing is NaN, and the error names file and row. Words are not read: see
+/// [`words_are_among`](Self::words_are_among).
 ///
 /// ```
 /// use egret::{Context, Density, Loss, Propensity};
@@ -98,6 +99,27 @@ impl Columns {
         })
     }
 
+    /// Whether a column of words is known, without reading it, to be absent or to hold one of these words in every row.
+    pub fn words_are_among(&self, name: &str, words: &[&str]) -> Result<bool, ReadError> {
+        for (path, format) in &self.files {
+            if *format != Format::Parquet {
+                return Ok(false);
+            }
+            let table = Table::open(path, &[])?;
+            let fields = table.metadata.schema().fields();
+            if !fields.iter().any(|field| field.name() == name) {
+                continue;
+            }
+            for group in 0..table.metadata.metadata().num_row_groups() {
+                let word = table.word(group, name);
+                if !word.is_some_and(|word| words.iter().any(|known| known.as_bytes() == word)) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// How many rows there are, where no file is text.
     pub fn rows(&self) -> Option<u64> {
         self.rows
@@ -150,6 +172,7 @@ impl Table {
             error,
         };
         let metadata = metadata.map_err(file_error)?;
+        check_version(metadata.metadata().file_metadata()).map_err(file_error)?;
         let fields = metadata.schema().fields();
         let place = |name: &str| fields.iter().position(|field| field.name() == name);
         let mut places = Vec::with_capacity(wanted.len());
@@ -187,18 +210,18 @@ impl Table {
         let Some(place) = self.propensity else {
             return Known::Drawn;
         };
-        let chunk = self.metadata.metadata().row_group(group).column(
-            match self
-                .metadata
-                .parquet_schema()
-                .columns()
-                .iter()
-                .position(|column| column.name() == "propensity")
-            {
-                Some(leaf) => leaf,
-                None => return Known::Unknown(place),
-            },
-        );
+        match self.word(group, "propensity").as_deref() {
+            Some(b"density") => Known::Drawn,
+            Some(b"atom") => Known::Atoms,
+            _ => Known::Unknown(place),
+        }
+    }
+
+    /// The word that a column of words has in all rows of a row group, if its statistics say so.
+    fn word(&self, group: usize, name: &str) -> Option<Vec<u8>> {
+        let leaves = self.metadata.parquet_schema().columns();
+        let leaf = leaves.iter().position(|column| column.name() == name)?;
+        let chunk = self.metadata.metadata().row_group(group).column(leaf);
         match chunk.statistics() {
             Some(Statistics::ByteArray(values))
                 if values.null_count_opt() == Some(0)
@@ -206,13 +229,9 @@ impl Table {
                     && values.min_is_exact()
                     && values.max_is_exact() =>
             {
-                match values.min_opt().map(|word| word.data()) {
-                    Some(b"density") => Known::Drawn,
-                    Some(b"atom") => Known::Atoms,
-                    _ => Known::Unknown(place),
-                }
+                values.min_opt().map(|word| word.data().to_vec())
             }
-            _ => Known::Unknown(place),
+            _ => None,
         }
     }
 

@@ -11,6 +11,8 @@ use crate::draft::{ActionForm, ContextForm, Draft};
 use crate::field::{self, Access, FIELDS};
 use crate::mu_cache::MuCache;
 use crate::table_column::TableColumn;
+use parquet::file::metadata::FileMetaData;
+
 use crate::{Extra, Record, RowError, VERSION};
 
 /// Rows that are decoded at once; fewer where they are wide.
@@ -45,6 +47,20 @@ enum Target {
     Extra(Arc<str>),
 }
 
+/// An error where a file says that it is of another version.
+pub(crate) fn check_version(metadata: &FileMetaData) -> Result<(), RowError> {
+    for entry in metadata.key_value_metadata().into_iter().flatten() {
+        if let ("egret.version", Some(text)) = (entry.key.as_str(), &entry.value)
+            && *text != VERSION.to_string()
+        {
+            return Err(RowError::Unreadable(format!(
+                "egret.version is {text}, and this egret reads version {VERSION} only"
+            )));
+        }
+    }
+    Ok(())
+}
+
 impl ParquetSource {
     pub(crate) fn open(file: File) -> Result<Self, RowError> {
         guarded(|| Self::try_open(file))
@@ -55,15 +71,10 @@ impl ParquetSource {
         let mut cache = MuCache::default();
         let mut mu = None;
         let metadata = builder.metadata().file_metadata();
+        check_version(metadata)?;
         for entry in metadata.key_value_metadata().into_iter().flatten() {
-            match (entry.key.as_str(), &entry.value) {
-                ("egret.version", Some(text)) if *text != VERSION.to_string() => {
-                    return Err(RowError::Unreadable(format!(
-                        "egret.version is {text}, and this egret reads version {VERSION} only"
-                    )));
-                }
-                ("egret.mu", Some(text)) => mu = Some(cache.parse(text)?),
-                _ => {}
+            if let ("egret.mu", Some(text)) = (entry.key.as_str(), &entry.value) {
+                mu = Some(cache.parse(text)?);
             }
         }
         let targets = targets_of(builder.schema());

@@ -10,7 +10,7 @@ use crate::pareto_tail::pareto_shape;
 pub struct Diagnostics {
     /// How many events were weighed.
     pub n: u64,
-    /// How many events of the log were left out: atoms, which have no density, and others that cannot be weighed.
+    /// How many events of the log could not be weighed and were left out.
     pub left_out: u64,
     /// (Σ hw)²/Σ (hw)².
     pub ess: f64,

@@ -73,7 +73,7 @@ impl Evaluation {
         Ok(())
     }
 
-    /// Tells of events that were not weighed, as they have no density.
+    /// Tells of events that could not be weighed, such as those without a loss. A point mass can: it counts with weight 0.
     pub fn leave_out(&mut self, events: u64) {
         self.left_out += events;
     }

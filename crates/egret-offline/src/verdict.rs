@@ -112,7 +112,7 @@ fn findings(subject: &Subject<'_>) -> Vec<(VerdictKind, String)> {
         find(
             VerdictKind::LeftOut,
             format!(
-                "{percent:.1}% of the log has no density (atoms) and was left out: the estimate is of the rest"
+                "{percent:.1}% of the log could not be weighed and was left out: the estimate is of the rest"
             ),
         );
     }

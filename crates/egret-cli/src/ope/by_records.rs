@@ -4,19 +4,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use egret::{Context, GammaSchedule, Item, Loss, Model, Space, UniformInterval, Vector};
-use egret_log::{LoggedAction, OnBad, Reader, Record};
+use egret::{
+    Context, DensityKind, GammaSchedule, Item, Loss, Model, Space, UniformInterval, Vector,
+};
+use egret_log::{LoggedAction, Mode, OnBad, Reader, Record};
 use egret_offline::{
     BestOf, CappedTarget, Chance, GreedyPolicy, Kernel, KernelTarget, Target, TargetWork,
     UniformTarget, geometric_bandwidths, with_settings,
 };
 use rayon::prelude::*;
 
-use super::Request;
 use super::findings::{Evaluated, Findings};
 use super::target_spec::{Bandwidth, NamedTarget, PolicySource, TargetSpec};
 use super::valuation::{Valuation, Weighted};
 use super::weigher::{ByColumn, ByKernel, ByTarget, Event, Fhat, Predictions, Weigher};
+use super::{Request, same_pass_prob};
 use crate::kind::{Kind, learner_of};
 use crate::model_file;
 use crate::progress::reading;
@@ -43,6 +45,15 @@ pub fn evaluate(request: &Request<'_>) -> Result<Findings> {
     let (action, mu) = (first.action.clone(), first.mu.clone());
     log.first = Some(first);
     let models = load_models(request)?;
+    if let Some(mu) = &mu {
+        for (path, model) in &models {
+            ensure!(
+                model.blueprint().space == **mu,
+                "{} is over another action space than the log",
+                path.display()
+            );
+        }
+    }
     let parts = Parts {
         request,
         models: &models,
@@ -120,6 +131,27 @@ fn load_models(request: &Request<'_>) -> Result<BTreeMap<PathBuf, Model>> {
 impl<'a> Parts<'a> {
     fn model(&self, path: &Path) -> &'a Model {
         &self.models[path]
+    }
+
+    /// An error where a record is over another space than the log's first: no weight compares the two.
+    fn check(&self, record: &Record) -> Result<()> {
+        if let (Some(mu), Some(found)) = (&self.mu, &record.mu)
+            && !Arc::ptr_eq(mu, found)
+        {
+            ensure!(
+                mu == found,
+                "the reference measure changes within the log, at event {}: value each part by itself",
+                record.seq.unwrap_or_default()
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether one of the models had already learned when this decision was made, and more than this decision's.
+    fn learned_from(&self, record: &Record) -> bool {
+        let version = record.model_version;
+        let learned = |model: &Model| version.is_some_and(|version| version < model.version());
+        self.models.values().any(learned)
     }
 
     /// The action space: the log's, or that of the first model.
@@ -292,18 +324,32 @@ fn evaluate_kind<'k, A: Kind>(
     let mut events = Weighted::new(targets.len());
     let bar = reading("weighing events", args.json);
     let mut row = 0_u64;
+    let mut pass_prob = None;
     loop {
         let mut batch: Vec<(u64, Record, Loss)> = Vec::with_capacity(BATCH);
         while batch.len() < BATCH {
             let Some(record) = log.next()? else { break };
+            row += 1;
+            if args.from_seq.is_some_and(|from| record.seq < Some(from)) {
+                continue;
+            }
+            parts.check(&record)?;
+            if let Some(found) = record.pass_prob {
+                same_pass_prob(&mut pass_prob, found)?;
+            }
+            let Some(loss) = record.loss else {
+                valuation.without_loss += 1;
+                continue;
+            };
+            if record.mode == Some(Mode::Apprentice) {
+                valuation.not_played += 1;
+                continue;
+            }
             if record.propensity().density().is_none() {
                 valuation.atoms += 1;
-            } else if let Some(loss) = record.loss {
-                batch.push((row, record, loss));
-            } else {
-                valuation.without_loss += 1;
             }
-            row += 1;
+            valuation.seen_by_model |= parts.learned_from(&record);
+            batch.push((row - 1, record, loss));
         }
         if batch.is_empty() {
             break;
@@ -334,10 +380,7 @@ fn evaluate_kind<'k, A: Kind>(
         bar.set_position((1_000.0 * log.reader.progress()) as u64);
     }
     bar.finish_and_clear();
-    ensure!(
-        0 < valuation.evaluations[0].events(),
-        "no event of the log has both a density and a loss: there is nothing to weigh"
-    );
+    valuation.check_any()?;
     let mut remarks = Vec::new();
     let skipped = log.reader.finish()?;
     if let Some(file) = skipped.file {
@@ -363,8 +406,14 @@ fn others<A: Kind>(parts: &Parts<'_>) -> Result<BTreeMap<usize, egret::AnyLearne
         }
         let model = parts.model(model);
         let mut settings = model.settings().clone();
-        if let Some(tau) = tau {
-            settings.taus = vec![*tau];
+        match tau {
+            Some(tau) => settings.taus = vec![*tau],
+            None => ensure!(
+                settings.taus.len() == 1,
+                "{}: the model has {} values of tau, whose weights go with its own gamma: give one with tau=T",
+                target.name,
+                settings.taus.len()
+            ),
         }
         let gamma = match gamma {
             Some(gamma) => *gamma,
@@ -402,18 +451,26 @@ fn weighed<A: Kind>(
     (row, record, loss): (u64, &Record, Loss),
     Work(work, predictions): &mut Work<A>,
 ) -> Result<OneEvent> {
-    let density = record.propensity().density().context("an atom")?.get();
+    // An atom counts with weight 0: the part of the policy that has a density answers for all of q.
+    let inverse = record
+        .propensity()
+        .density()
+        .map_or(0.0, |density| 1.0 / density.get());
     let action = A::from_logged(&record.action)?;
     let event = Event {
         record,
         action: &action,
         chance: Chance {
             seed: request.args.seed,
-            event: record.event.or(record.seq).unwrap_or(row),
+            event: row,
         },
         fhat,
     };
     let share = if request.args.steady {
+        ensure!(
+            record.density_kind != Some(DensityKind::Marginal),
+            "--steady counts events by the tau they were drawn at, and this density is over all of the grid: leave it out"
+        );
         let (tau, gamma) = record
             .tau
             .zip(record.gamma)
@@ -426,7 +483,7 @@ fn weighed<A: Kind>(
         .iter()
         .map(|target| {
             let weighed = target.weigher.weigh(&event, work)?;
-            Ok((weighed.q / density, weighed.baseline))
+            Ok((weighed.q * inverse, weighed.baseline))
         })
         .collect::<Result<_>>()?;
     Ok(OneEvent {

@@ -51,6 +51,8 @@ pub struct Row {
     pub verdict_kind: VerdictKind,
     /// What else to know of the policy.
     pub note: Option<String>,
+    /// What to know of the log.
+    pub warnings: Vec<String>,
 }
 
 /// All that was found.
@@ -239,6 +241,8 @@ impl Findings {
                 .filter(|&one| evaluated[one].target == place)
                 .collect();
             let one = chosen(&tried, valuation, confidence)?;
+            // A bandwidth that the same events chose might have been any of them.
+            let confidence = confidence.simultaneous(confidence.policies() * tried.len() as u64);
             let policy = match evaluated[one].bandwidth {
                 None => target.name.clone(),
                 Some(bandwidth) => {
@@ -283,18 +287,36 @@ impl Findings {
                 "1/z over the log, an estimate of kappa: {kappa:.2} on average. Densities that leave it out are off by as much."
             ));
         }
+        let mut warnings = Vec::new();
         if 0 < valuation.atoms {
-            remarks.push(format!(
-                "{} events are atoms: they have no density and were left out.",
+            warnings.push(format!(
+                "{} events are atoms: point masses, which have no density and count with weight 0.",
                 thousands(valuation.atoms as f64)
             ));
         }
-        if 0 < valuation.without_loss {
-            remarks.push(format!(
-                "{} events have no loss yet and were left out.",
-                thousands(valuation.without_loss as f64)
-            ));
+        for (events, why) in [
+            (valuation.without_loss, "have no loss yet"),
+            (
+                valuation.not_played,
+                "are of apprentice mode: somebody else chose their action",
+            ),
+        ] {
+            if 0 < events {
+                let events = thousands(events as f64);
+                warnings.push(format!("{events} events {why}; they were left out."));
+            }
         }
+        if valuation.seen_by_model {
+            warnings.push(
+                "A model has learned from some of these events, or from others like them at the same time: they flatter \
+                 it. Value it on later ones, with --from-seq."
+                    .to_owned(),
+            );
+        }
+        for row in &mut rows {
+            row.warnings.clone_from(&warnings);
+        }
+        remarks.extend(warnings);
         Ok(Self {
             rows,
             policies,
@@ -319,9 +341,15 @@ fn chosen(tried: &[usize], valuation: &Valuation, confidence: Confidence) -> Res
                 .iter()
                 .find(|estimate| estimate.interval == IntervalKind::Normal)
                 .context("the normal interval is in the plan")?;
+            // Where no event has any weight, nothing is known.
+            let half_width = if report.diagnostics.mean_weight == 0.0 {
+                f64::INFINITY
+            } else {
+                0.5 * (normal.high - normal.low)
+            };
             Ok(Candidate {
                 estimate: normal.estimate,
-                half_width: 0.5 * (normal.high - normal.low),
+                half_width,
             })
         })
         .collect::<Result<Vec<_>>>()?;
@@ -384,6 +412,7 @@ impl Row {
             verdict: estimate.verdict.words.clone(),
             verdict_kind: estimate.verdict.kind,
             note: caveat.cloned(),
+            warnings: Vec::new(),
         }
     }
 
@@ -413,6 +442,7 @@ impl Row {
             verdict: difference.verdict.words.clone(),
             verdict_kind: difference.verdict.kind,
             note: None,
+            warnings: Vec::new(),
         }
     }
 }

@@ -60,6 +60,19 @@ pub enum TargetSpec {
     },
 }
 
+impl TargetSpec {
+    /// Whether its bandwidth is to be chosen from the log.
+    pub fn chooses_bandwidth(&self) -> bool {
+        matches!(
+            self,
+            Self::Kernel {
+                bandwidth: Bandwidth::Slope,
+                ..
+            }
+        )
+    }
+}
+
 /// Where a deterministic policy's action comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PolicySource {

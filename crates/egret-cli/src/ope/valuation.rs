@@ -1,4 +1,4 @@
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use egret_offline::{Columns, Comparison, Evaluation, PairedColumns};
 
 use super::Request;
@@ -86,8 +86,12 @@ pub struct Valuation {
     pub comparisons: Vec<(usize, Comparison)>,
     /// The place of that one.
     pub against: Option<usize>,
-    /// Events without a density.
+    /// Events that are point masses: they count with weight 0.
     pub atoms: u64,
+    /// Events whose action was somebody else's.
+    pub not_played: u64,
+    /// Whether a model has learned from some of the events.
+    pub seen_by_model: bool,
     /// Events whose loss is not known.
     pub without_loss: u64,
     /// Σ κ over the events that tell it, and how many they are.
@@ -113,6 +117,8 @@ impl Valuation {
             comparisons,
             against,
             atoms: 0,
+            not_played: 0,
+            seen_by_model: false,
             without_loss: 0,
             kappa: (0.0, 0),
             histograms: request.args.plot.is_some(),
@@ -121,6 +127,9 @@ impl Valuation {
 
     /// Adds events to all.
     pub fn observe(&mut self, events: &Weighted) -> Result<()> {
+        if events.losses.is_empty() {
+            return Ok(());
+        }
         for (target, evaluation) in self.evaluations.iter_mut().enumerate() {
             evaluation.observe(&events.columns(target))?;
         }
@@ -147,8 +156,22 @@ impl Valuation {
 
     /// Tells the evaluations what was left out.
     pub fn finish(&mut self) {
+        let left_out = self.without_loss + self.not_played;
         for evaluation in &mut self.evaluations {
-            evaluation.leave_out(self.atoms);
+            evaluation.leave_out(left_out);
         }
+        for (_, comparison) in &mut self.comparisons {
+            comparison.leave_out(left_out);
+        }
+    }
+
+    /// An error unless some event can be weighed.
+    pub fn check_any(&self) -> Result<()> {
+        let events = self.evaluations[0].events();
+        ensure!(
+            self.atoms < events,
+            "no event of the log has both a density and a loss: there is nothing to weigh"
+        );
+        Ok(())
     }
 }

@@ -318,24 +318,96 @@ fn a_bad_row_is_named_or_set_aside() {
     assert!(kept.contains("ope-bad-row.jsonl"), "{kept}");
 }
 
-/// Atoms are counted and never weighed, whatever else is asked.
+/// A point mass counts with weight 0: half of the mass is uniform, so that its density is ½, and the other half is an atom.
 #[test]
-fn atoms_are_left_out_and_said() {
+fn atoms_count_with_weight_zero_and_are_said() {
     let file = path("ope-atoms.jsonl");
-    let weighed = r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"density","density":1.0,"loss":0.5,"q":1.0}"#;
+    let drawn = r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"density","density":0.5,"loss":0.5,"q":1.0}"#;
     let atom = r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"atom","loss":0.0,"q":1.0}"#;
-    fs::write(&file, [weighed, atom, weighed, atom].join("\n")).expect("written");
-    let rows = rows(&["ope", &file, "-t", "column:q", "--json"]);
-    assert_eq!(
-        (&rows[0]["n"], &rows[0]["estimate"]),
-        (&json!(2), &json!(0.5))
-    );
-    let verdict = rows[0]["verdict"].as_str().expect("words");
-    assert!(
-        verdict.contains("50.0% of the log has no density"),
-        "{verdict}"
-    );
+    fs::write(&file, [drawn, atom, drawn, atom].join("\n")).expect("written");
+    let table = path("ope-atoms.parquet");
+    stdout(egret(&["exhaust", "convert", &file, "-o", &table]));
+    for log in [&file, &table] {
+        let rows = rows(&["ope", log, "-t", "column:q", "--json"]);
+        let row = &rows[0];
+        assert_eq!((&row["n"], &row["estimate"]), (&json!(4), &json!(0.5)));
+        assert_eq!(row["mean_weight"], 1.0);
+        let warning = row["warnings"][0].as_str().expect("words");
+        assert!(warning.starts_with("2 events are atoms"), "{warning}");
+    }
     fs::write(&file, [atom, atom].join("\n")).expect("written");
     let errors = refused(&["ope", &file, "-t", "column:q"]);
     assert!(errors.contains("nothing to weigh"), "{errors}");
+}
+
+#[test]
+fn what_cannot_be_weighed_is_refused_or_said() {
+    let file = path("ope-unfit.jsonl");
+    let line = |more: &str| {
+        format!(
+            r#"{{"v":1,"context":[0.5],"action":0.25,"propensity":"density","density":1.0,"q":1.0,"tau":2.0,"gamma":3.0{more}}}"#
+        )
+    };
+    let log = |first: &str, second: &str| {
+        fs::write(&file, [line(first), line(second)].join("\n")).expect("written");
+    };
+    log(
+        r#","loss":0.5,"passProb":0.1"#,
+        r#","loss":0.5,"passProb":1.0"#,
+    );
+    let errors = refused(&["ope", &file, "-t", "column:q"]);
+    assert!(errors.contains("passProb"), "{errors}");
+    let marginal = r#","loss":0.5,"densityKind":"marginal""#;
+    log(marginal, marginal);
+    let errors = refused(&["ope", &file, "-t", "column:q", "--steady"]);
+    assert!(errors.contains("--steady"), "{errors}");
+    stdout(egret(&["ope", &file, "-t", "column:q"]));
+    log(r#","loss":0.5"#, "");
+    let row = &rows(&["ope", &file, "-t", "column:q", "--json"])[0];
+    assert_eq!(row["n"], 1);
+    let verdict = row["verdict"].as_str().expect("words");
+    assert!(
+        verdict.contains("50.0% of the log could not be weighed"),
+        "{verdict}"
+    );
+    let errors = refused(&["ope", &file, "-t", "column:q", "--skip-bad", &file]);
+    assert!(errors.contains("is a log that is read"), "{errors}");
+}
+
+/// A model that has seen the events is said to be flattered; one that has not is not.
+#[test]
+fn a_model_is_valued_on_later_events() {
+    let (log, target) = (log(), format!("best-of:m=8,model={}", halfway()));
+    let all = rows(&["ope", &log, "-t", &target, "--json"]);
+    let warning = all[0]["warnings"][0].as_str().expect("words");
+    assert!(warning.contains("--from-seq"), "{warning}");
+    let later = rows(&["ope", &log, "-t", &target, "--from-seq", "2000", "--json"]);
+    assert_eq!(
+        (&later[0]["n"], &later[0]["warnings"]),
+        (&json!(2_000), &json!([]))
+    );
+}
+
+/// The bandwidth is chosen by normal intervals, also where they are not asked for.
+#[test]
+fn a_bandwidth_is_chosen_whatever_is_reported() {
+    let target = format!("kernel:model={}", halfway());
+    let arguments = [
+        "ope",
+        &log(),
+        "-t",
+        &target,
+        "--intervals",
+        "betting",
+        "--json",
+    ];
+    for row in rows(&arguments) {
+        assert_eq!(row["interval"], "betting");
+        assert!(
+            row["policy"]
+                .as_str()
+                .expect("a name")
+                .contains("bandwidth")
+        );
+    }
 }

@@ -249,3 +249,46 @@ fn atoms_are_dropped_and_counted() {
             .eq(drawn.map(|row| 1.0 + f64::from(row)))
     );
 }
+
+/// A column of words is known from statistics alone, or said not to be.
+#[test]
+fn words_are_known_from_statistics() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let known = |name: &str, atoms, statistics, words: &[&str]| {
+        let file = folder.path().join(name);
+        table(&file, 100, 30, atoms, statistics);
+        let columns = Columns::open(&[file], &["loss"], &[]).expect("a table");
+        columns.words_are_among("propensity", words).expect("read")
+    };
+    let all = EnabledStatistics::Chunk;
+    assert!(known("a.parquet", false, all, &["density"]));
+    assert!(!known("b.parquet", true, all, &["density"]));
+    assert!(!known("c.parquet", true, all, &["density", "atom"]));
+    assert!(!known(
+        "d.parquet",
+        false,
+        EnabledStatistics::None,
+        &["density"]
+    ));
+    let file = folder.path().join("a.parquet");
+    let columns = Columns::open(&[file], &["loss"], &[]).expect("a table");
+    assert!(columns.words_are_among("mode", &["online"]).expect("read"));
+}
+
+#[test]
+fn another_version_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("newer.parquet");
+    let loss: ArrayRef = Arc::new(Float64Array::from(vec![0.5]));
+    let batch = RecordBatch::try_from_iter([("loss", loss)]).expect("one column");
+    let entry = parquet::file::metadata::KeyValue::new("egret.version".into(), "2".to_owned());
+    let properties = WriterProperties::builder()
+        .set_key_value_metadata(Some(vec![entry]))
+        .build();
+    let out = File::create(&file).expect("a folder to write to");
+    let mut writer = ArrowWriter::try_new(out, batch.schema(), Some(properties)).expect("a schema");
+    writer.write(&batch).expect("written");
+    writer.close().expect("written");
+    let error = Columns::open(&[file], &["loss"], &[]).err().expect("newer");
+    assert!(error.to_string().contains("version is 2"), "{error}");
+}
