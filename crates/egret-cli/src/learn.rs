@@ -8,8 +8,8 @@ use clap::Args;
 use egret::{Blueprint, Context, Settings};
 use egret_offline::{
     Checkpoint, Epoch, Judged, Judging, KnownAction, LearningError, Lesson, LoggedExample,
-    OfflineProtocol, Order, Parts, Recipe, Selection, Trained, Training, TrainingSettings,
-    Validation,
+    OfflineProtocol, Order, Parts, Recipe, Selection, SelectionError, Trained, Training,
+    TrainingSettings, Validation,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -253,10 +253,6 @@ impl Work<'_> {
         recipe: Recipe,
         trained: Trained<Context, A>,
     ) -> Result<Option<Judged>> {
-        let weighed = |&row: &usize| examples[row].propensity.density().is_some();
-        if !parts.test.iter().any(weighed) {
-            return Ok(None);
-        }
         let judging = Judging {
             level: self.args.level,
             seed: self.args.training.seed,
@@ -269,8 +265,12 @@ impl Work<'_> {
             &recipes,
             vec![trained],
             judging,
-        )?;
-        Ok(Some(selection.best().judged.clone()))
+        );
+        match selection {
+            Ok(selection) => Ok(Some(selection.best().judged.clone())),
+            Err(SelectionError::NothingToJudgeBy { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -328,7 +328,7 @@ impl Findings {
                 )
             }
             None => {
-                "There are no test events with a density: its loss was not estimated.".to_owned()
+                "No test event has weight under its policy: its loss was not estimated.".to_owned()
             }
         }];
         after.push(format!("The model is in {}.", self.model.display()));

@@ -156,6 +156,31 @@ fn all_intervals_hold_at_once() {
 }
 
 #[test]
+fn point_masses_weigh_nothing_and_count() {
+    // Every other action is a point mass, the rest are uniform: their density is 1/2, not 1.
+    let mut log = log(5, 400);
+    for (row, example) in log.iter_mut().enumerate() {
+        let mut rng = EventRng::new(6, row as u64, Stream::World);
+        example.loss = Loss::new(1.0).expect("in range");
+        (example.action, example.propensity) = match row % 2 {
+            0 => (0.5, Propensity::Atom),
+            _ => (
+                rng.unit(),
+                Propensity::Density(Density::new(0.5).expect("positive")),
+            ),
+        };
+    }
+    let mut recipe = good();
+    recipe.training.policy = ServedPolicy::BestOf { m: 1 };
+    let selection = select(&log, &[recipe], 0.95);
+    let judged = &selection.best().judged;
+    // Left out, they would make it 2.
+    assert!((judged.interval.estimate - 1.0).abs() < 1e-9, "{judged:?}");
+    assert_eq!(judged.interval.n, 200);
+    assert!((judged.estimate - 1.0).abs() < 1e-9, "{judged:?}");
+}
+
+#[test]
 fn the_better_of_two_is_found_and_proved() {
     let (mut found, mut proved) = (0, 0);
     for seed in 0..40 {
