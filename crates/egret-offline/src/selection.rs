@@ -142,8 +142,13 @@ impl<A: KnownAction> Selection<A> {
         for weights in &held_out.weights {
             judged.push(held_out.value(weights, confidence.simultaneous(candidates))?);
         }
+        // One that no row speaks of does not win by it.
+        let known = |place: usize| match judged[place].0 {
+            estimate if estimate.is_nan() => f64::INFINITY,
+            estimate => estimate,
+        };
         let winner = (0..judged.len())
-            .min_by(|&a, &b| judged[a].0.total_cmp(&judged[b].0))
+            .min_by(|&a, &b| known(a).total_cmp(&known(b)))
             .ok_or(SelectionError::NoRecipe)?;
         let pairs = confidence.simultaneous(candidates * (candidates - 1));
         let behind = (0..judged.len())
