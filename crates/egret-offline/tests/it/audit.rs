@@ -1,9 +1,10 @@
 //! Logs of a small market, right and wrong, under audit.
 
 use egret::{
-    AnyLearner, Blueprint, CappedDraw, CappedIgw, Context, Density, EventRng, Explorer,
-    GammaSchedule, Igw, Learner, Loss, LossCurve, Model, Normalization, OracleSpec, Propensity,
-    Settings, Space, Stream, UniformInterval, Workspace,
+    AnyLearner, Batch, Blueprint, CappedDraw, CappedIgw, Context, Decision, Density, DensityKind,
+    EventRng, Explorer, GammaSchedule, Igw, Learner, Loss, LossCurve, Model, Normalization,
+    OracleSpec, Propensity, ReferenceMeasure, Settings, Space, Stream, UniformBox, UniformInterval,
+    UniformSphere, Vector, Vectors, Workspace,
 };
 use egret_offline::{AuditReport, Audited, Auditor, Replayer};
 use egret_testkit::allowed_misses;
@@ -291,6 +292,46 @@ fn point_masses_count_and_do_no_harm() {
         row.seq = Some(seq as u64);
     }
     assert!(without_models(&rest, 0.01).together.alarm_at.is_some());
+}
+
+#[test]
+fn numbers_that_repeat_are_no_evidence() {
+    // As a log from elsewhere may have them: every event is number 0. The masses of bins are drawn, 32 actions at each
+    // event; the same 32 at each would be wrong by as much each time.
+    let square = UniformBox::new(&[(0.0, 1.0), (0.0, 1.0)]).expect("in order");
+    let sphere = UniformSphere::new(3).expect("in range");
+    let measures: [Box<dyn ReferenceMeasure<(), Vector>>; 2] = [Box::new(square), Box::new(sphere)];
+    for measure in measures {
+        let rows: Vec<Audited<(), Vector>> = (0..8_000)
+            .map(|event| {
+                let mut rng = EventRng::new(3, event, Stream::World);
+                let mut actions = Vectors::default();
+                measure.sample(&(), 1, &mut rng, &mut actions);
+                let decision = Decision {
+                    event: 0,
+                    action: actions.get(0),
+                    propensity: Propensity::Density(Density::new(1.0).expect("positive")),
+                    density_kind: DensityKind::Conditional,
+                    tau: 1.0,
+                    tau_index: 0,
+                    tau_probability: 1.0,
+                    gamma: 1.0,
+                    capped: None,
+                    proposals: 1,
+                    seed: 0,
+                    model_version: 0,
+                    epoch: 0,
+                };
+                Audited::new(Some(event), (), decision, None)
+            })
+            .collect();
+        let mut auditor = Auditor::new(Some(measure), None, 0.01).expect("alpha");
+        auditor.observe(&rows);
+        let bins = &auditor.report().tests[1];
+        assert_eq!((bins.test, bins.events), ("bins", 8_000));
+        // Ville: 100 is reached with probability 0.01 at most.
+        assert!(bins.largest < 100.0, "{bins:?}");
+    }
 }
 
 #[test]
