@@ -442,7 +442,8 @@ fn served_by_another(rows: &mut [Row], settings: &Settings, models: &[Vec<u8>], 
 #[test]
 fn right_logs_are_seldom_accused() {
     // Looked at after each of 480 events, four tests and their average. allowed_misses is exceeded with probability below
-    // 1e-6. An e-value has a mean of 1 at most, which is a sharper question than how often 20 is passed.
+    // 1e-6. An e-value has a mean of 1 at most, which is a sharper question than how often 20 is passed; cut at 20 the
+    // mean is less still, and a few huge ones do not drown it in chance.
     let (logs, alpha) = (400, 0.05);
     let mut gamma = settings(Normalization::Mixture, 0);
     gamma.gamma = GammaSchedule::constant(20.0).expect("positive");
@@ -460,7 +461,11 @@ fn right_logs_are_seldom_accused() {
             let report = auditor.report();
             assert_eq!(report.consistency.inconsistent, 0);
             assert!(report.tests.iter().all(|test| test.events == 480));
-            let ends = report.tests.iter().map(|test| test.e_value).collect();
+            let ends = report
+                .tests
+                .iter()
+                .map(|test| test.e_value.min(20.0))
+                .collect();
             (u64::from(report.together.alarm_at.is_some()), ends)
         })
         .collect();
