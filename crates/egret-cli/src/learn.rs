@@ -72,6 +72,12 @@ Examples, after `egret demo`:
 pub fn learn(args: &LearnArgs) -> Result<String> {
     let plot = args.plot.as_deref().map(PlotKind::of).transpose()?;
     args.training.split()?;
+    let outputs = [
+        ("-o", Some(args.output.as_path())),
+        ("--plot", args.plot.as_deref()),
+        ("--skip-bad", args.log.skip_bad.as_deref()),
+    ];
+    output::spare_inputs(&outputs, args.log.inputs())?;
     let log = lesson_log::read(&args.log, args.json)?;
     let work = Work {
         args,
@@ -83,18 +89,22 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
         Rows::Vector(examples) => work.learn(examples)?,
         Rows::Item(examples) => work.learn(examples)?,
     };
-    if let (Some(kind), Some(path)) = (plot, &args.plot) {
+    let mut picture = None;
+    if let Some(kind) = plot {
         let curve = curve::draw(&findings.epochs)?;
-        let picture = match kind {
+        picture = Some(match kind {
             PlotKind::Svg => curve,
             PlotKind::Html => {
                 let section = findings.section().html(&curve);
                 crate::section::page("egret learn", "Learning from a log", &section)
             }
-        };
-        output::write(path, picture.as_bytes())?;
+        });
     }
-    output::write(&args.output, &model)?;
+    let mut files = vec![(args.output.as_path(), &model[..])];
+    if let (Some(path), Some(picture)) = (&args.plot, &picture) {
+        files.push((path, picture.as_bytes()));
+    }
+    output::write_all(&files)?;
     Ok(if args.json {
         serde_json::to_string(&findings)? + "\n"
     } else {
