@@ -317,7 +317,7 @@ impl<'a, X: Send + Sync, A: Action> Training<'a, X, A> {
                             settings.seed ^ DRAWS,
                         )
                     };
-                    // No fold's oracle has learned from validation rows: any of them is honest there.
+                    // No fold's oracle was fitted to validation rows, so that any will do there. Each was stopped early by them.
                     (
                         terms(&parts.train, &|place| place % count)?,
                         terms(&parts.validation, &|_| 0)?,
