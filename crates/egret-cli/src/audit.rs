@@ -59,6 +59,12 @@ Examples, after `egret demo`:
 /// Audits the log: what to print, and whether a fault was found.
 pub fn audit(args: &AuditArgs) -> Result<(String, bool)> {
     let plot = args.plot.as_deref().map(PlotKind::of).transpose()?;
+    let outputs = [
+        ("--plot", args.plot.as_deref()),
+        ("--skip-bad", args.skip_bad.as_deref()),
+    ];
+    let inputs = args.logs.iter().chain(&args.models);
+    output::spare_inputs(&outputs, inputs.map(PathBuf::as_path))?;
     let findings = look(args)?;
     if let (Some(kind), Some(path)) = (plot, &args.plot) {
         let picture = match kind {
@@ -82,8 +88,18 @@ struct Findings {
     report: AuditReport,
     /// Events whose action was the caller's own.
     apprentice: u64,
+    /// Events of which consistency and proposals were not checked.
+    unchecked: Unchecked,
     /// Rows that are no records.
     skipped: u64,
+}
+
+/// Events whose record lacks what the checks of g and z need.
+#[derive(Default, Serialize)]
+struct Unchecked {
+    events: u64,
+    /// What the first of them lacks.
+    why: Option<String>,
 }
 
 /// Records that are looked at side by side.
@@ -109,7 +125,8 @@ fn look_at<A: Kind + Placed>(
     mut reader: Reader,
     first: Record,
 ) -> Result<Findings> {
-    let replayer = replayer::<A>(args, first.mu.as_deref())?;
+    let mut space = first.mu.as_deref().cloned();
+    let replayer = replayer::<A>(args, &mut space)?;
     let measure = match &first.mu {
         Some(space) => A::measure(space)?,
         None => None,
@@ -118,12 +135,20 @@ fn look_at<A: Kind + Placed>(
         Auditor::new(measure, replayer, args.alpha)?.replaying_every(args.replay_every);
     let bar = reading("auditing", args.json);
     let (mut batch, mut apprentice, mut place) = (Vec::with_capacity(BATCH), 0, 0);
+    let mut unchecked = Unchecked::default();
     let mut next = Some(first);
     while let Some(record) = next {
+        if let Some(mu) = &record.mu {
+            ensure!(
+                **mu == *space.get_or_insert_with(|| Space::clone(mu)),
+                "record {} has another action space than the records before it or the models: audit each space by itself",
+                place + 1
+            );
+        }
         if record.mode == Some(Mode::Apprentice) {
             apprentice += 1;
         } else {
-            batch.push(audited::<A>(record, place, &args.logs[0])?);
+            batch.push(audited::<A>(record, place, &args.logs[0], &mut unchecked)?);
         }
         place += 1;
         if batch.len() == BATCH {
@@ -138,12 +163,16 @@ fn look_at<A: Kind + Placed>(
     Ok(Findings {
         report: auditor.report(),
         apprentice,
+        unchecked,
         skipped: reader.finish()?.rows,
     })
 }
 
-/// The models, if there are any.
-fn replayer<A: Kind>(args: &AuditArgs, mu: Option<&Space>) -> Result<Option<Replayer<Context, A>>> {
+/// The models, if there are any. Their space is the log's, or becomes it where the log does not say.
+fn replayer<A: Kind>(
+    args: &AuditArgs,
+    space: &mut Option<Space>,
+) -> Result<Option<Replayer<Context, A>>> {
     let mut files = args.models.clone();
     if let Some(folder) = &args.folder {
         files.extend(models_in(folder)?);
@@ -153,7 +182,6 @@ fn replayer<A: Kind>(args: &AuditArgs, mu: Option<&Space>) -> Result<Option<Repl
         "--relearn begins with a model: give the one before the log's first event with --model FILE"
     );
     let mut replayer = None;
-    let mut space: Option<Space> = mu.cloned();
     for file in &files {
         let model: Model = crate::model_file::load(file)?;
         let own = &model.blueprint().space;
@@ -207,33 +235,28 @@ fn models_in(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// A record as the audit takes it; what a log from elsewhere lacks is left out.
-fn audited<A: Kind>(record: Record, place: u64, log: &Path) -> Result<Audited<Context, A>> {
+fn audited<A: Kind>(
+    mut record: Record,
+    place: u64,
+    log: &Path,
+    unchecked: &mut Unchecked,
+) -> Result<Audited<Context, A>> {
     let philox = record.rng.as_deref().is_none_or(|rng| rng == PHILOX);
     let whole = record.decision::<A>().ok();
     let replayable = philox && whole.is_some();
     let decision = match whole {
         Some(decision) => decision,
-        None => Decision {
-            event: record.event.unwrap_or(place),
-            action: A::from_logged(&record.action).with_context(|| {
-                format!(
-                    "record {} of the log that begins with {}",
-                    place + 1,
-                    log.display()
-                )
-            })?,
-            propensity: record.propensity(),
-            density_kind: DensityKind::Conditional,
-            tau: 1.0,
-            tau_index: 0,
-            tau_probability: 1.0,
-            gamma: 1.0,
-            capped: None,
-            proposals: 1,
-            seed: 0,
-            model_version: 0,
-            epoch: 0,
-        },
+        None => {
+            fill(&mut record, place);
+            match record.decision::<A>() {
+                Ok(decision) => decision,
+                Err(error) => {
+                    unchecked.events += 1;
+                    unchecked.why.get_or_insert_with(|| error.to_string());
+                    bare(&record, place, log)?
+                }
+            }
+        }
     };
     Ok(Audited {
         seq: record.seq,
@@ -242,6 +265,46 @@ fn audited<A: Kind>(record: Record, place: u64, log: &Path) -> Result<Audited<Co
         x: record.context,
         decision,
         replayable,
+    })
+}
+
+/// What only a replay needs may be anything where there is no replay: the checks of g and z look at nothing of it.
+fn fill(record: &mut Record, place: u64) {
+    record.event.get_or_insert(place);
+    record.seed.get_or_insert(0);
+    record.model_version.get_or_insert(0);
+    record.epoch.get_or_insert(0);
+    record.tau_index.get_or_insert(0);
+    record.tau_prob.get_or_insert(1.0);
+    if record.g.is_some() {
+        record.kappa_inf.get_or_insert(1.0);
+        record.delta.get_or_insert(0.0);
+        record.beta_draws.get_or_insert(0);
+        // As if z was drawn: bets are then the more careful ones.
+        record.z_draws.get_or_insert(1);
+    }
+}
+
+/// An action with its density and nothing else.
+fn bare<A: Kind>(record: &Record, place: u64, log: &Path) -> Result<Decision<A>> {
+    let action = A::from_logged(&record.action).with_context(|| {
+        let log = log.display();
+        format!("record {} of the log that begins with {log}", place + 1)
+    })?;
+    Ok(Decision {
+        event: record.event.unwrap_or(place),
+        action,
+        propensity: record.propensity(),
+        density_kind: DensityKind::Conditional,
+        tau: 1.0,
+        tau_index: 0,
+        tau_probability: 1.0,
+        gamma: 1.0,
+        capped: None,
+        proposals: 1,
+        seed: 0,
+        model_version: 0,
+        epoch: 0,
     })
 }
 
@@ -326,6 +389,12 @@ impl Findings {
                 .seq
                 .map_or(String::new(), |seq| format!(" (seq {seq})"));
             lines.push(format!("  Event {}{seq}: {}.", finding.event, finding.what));
+        }
+        if let Some(why) = &self.unchecked.why {
+            lines.push(format!(
+                "Consistency and proposals were not checked in {} events, which lack a number that this needs ({why}).",
+                count(self.unchecked.events)
+            ));
         }
         let proposals = &report.proposals;
         if 0 < proposals.events {

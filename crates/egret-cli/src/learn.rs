@@ -8,8 +8,8 @@ use clap::Args;
 use egret::{Blueprint, Context, Settings};
 use egret_offline::{
     Checkpoint, Epoch, Judged, Judging, KnownAction, LearningError, Lesson, LoggedExample,
-    OfflineProtocol, Order, Parts, Recipe, Selection, Trained, Training, TrainingSettings,
-    Validation,
+    OfflineProtocol, Order, Parts, Recipe, Selection, SelectionError, Trained, Training,
+    TrainingSettings, Validation,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -72,6 +72,12 @@ Examples, after `egret demo`:
 pub fn learn(args: &LearnArgs) -> Result<String> {
     let plot = args.plot.as_deref().map(PlotKind::of).transpose()?;
     args.training.split()?;
+    let outputs = [
+        ("-o", Some(args.output.as_path())),
+        ("--plot", args.plot.as_deref()),
+        ("--skip-bad", args.log.skip_bad.as_deref()),
+    ];
+    output::spare_inputs(&outputs, args.log.inputs())?;
     let log = lesson_log::read(&args.log, args.json)?;
     let work = Work {
         args,
@@ -83,18 +89,22 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
         Rows::Vector(examples) => work.learn(examples)?,
         Rows::Item(examples) => work.learn(examples)?,
     };
-    if let (Some(kind), Some(path)) = (plot, &args.plot) {
+    let mut picture = None;
+    if let Some(kind) = plot {
         let curve = curve::draw(&findings.epochs)?;
-        let picture = match kind {
+        picture = Some(match kind {
             PlotKind::Svg => curve,
             PlotKind::Html => {
                 let section = findings.section().html(&curve);
                 crate::section::page("egret learn", "Learning from a log", &section)
             }
-        };
-        output::write(path, picture.as_bytes())?;
+        });
     }
-    output::write(&args.output, &model)?;
+    let mut files = vec![(args.output.as_path(), &model[..])];
+    if let (Some(path), Some(picture)) = (&args.plot, &picture) {
+        files.push((path, picture.as_bytes()));
+    }
+    output::write_all(&files)?;
     Ok(if args.json {
         serde_json::to_string(&findings)? + "\n"
     } else {
@@ -253,10 +263,6 @@ impl Work<'_> {
         recipe: Recipe,
         trained: Trained<Context, A>,
     ) -> Result<Option<Judged>> {
-        let weighed = |&row: &usize| examples[row].propensity.density().is_some();
-        if !parts.test.iter().any(weighed) {
-            return Ok(None);
-        }
         let judging = Judging {
             level: self.args.level,
             seed: self.args.training.seed,
@@ -269,8 +275,12 @@ impl Work<'_> {
             &recipes,
             vec![trained],
             judging,
-        )?;
-        Ok(Some(selection.best().judged.clone()))
+        );
+        match selection {
+            Ok(selection) => Ok(Some(selection.best().judged.clone())),
+            Err(SelectionError::NothingToJudgeBy { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -328,7 +338,7 @@ impl Findings {
                 )
             }
             None => {
-                "There are no test events with a density: its loss was not estimated.".to_owned()
+                "No test event has weight under its policy: its loss was not estimated.".to_owned()
             }
         }];
         after.push(format!("The model is in {}.", self.model.display()));

@@ -27,6 +27,14 @@ pub struct LogArgs {
     pub skip_bad: Option<PathBuf>,
 }
 
+impl LogArgs {
+    /// The files and folders that are read.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        let logs = self.logs.iter().map(PathBuf::as_path);
+        logs.chain(self.embeddings.as_deref())
+    }
+}
+
 /// All events of a log that have a loss, in memory.
 pub struct LessonLog {
     /// The space and how long contexts are; its oracle stands for none.

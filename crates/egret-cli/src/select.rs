@@ -4,9 +4,12 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use egret::{Blueprint, Context, Settings};
-use egret_offline::{Judging, KnownAction, LoggedExample, Recipe, Selection, Standing, Validation};
+use egret_offline::{
+    Judging, KnownAction, LoggedExample, Recipe, Selection, Standing, TrainingSettings, Validation,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::lesson_log::{self, Counts, LogArgs, Rows};
 use crate::ope::picture::{self, Line};
@@ -70,6 +73,12 @@ Examples, after `egret demo`:
 pub fn select(args: &SelectArgs) -> Result<String> {
     let plot = args.plot.as_deref().map(PlotKind::of).transpose()?;
     args.training.split()?;
+    let outputs = [
+        ("-o", Some(args.output.as_path())),
+        ("--plot", args.plot.as_deref()),
+        ("--skip-bad", args.log.skip_bad.as_deref()),
+    ];
+    output::spare_inputs(&outputs, args.log.inputs().chain(args.grid.as_deref()))?;
     let grid = args.grid.as_deref().map(read_grid).transpose()?;
     let log = lesson_log::read(&args.log, args.json)?;
     let recipes = match grid {
@@ -81,18 +90,22 @@ pub fn select(args: &SelectArgs) -> Result<String> {
         Rows::Vector(examples) => run(args, &log.blueprint, log.counts, examples, &recipes)?,
         Rows::Item(examples) => run(args, &log.blueprint, log.counts, examples, &recipes)?,
     };
-    if let (Some(kind), Some(path)) = (plot, &args.plot) {
+    let mut picture = None;
+    if let Some(kind) = plot {
         let forest = picture::forest(&findings.lines(), args.level)?;
-        let picture = match kind {
+        picture = Some(match kind {
             PlotKind::Svg => forest,
             PlotKind::Html => {
                 let section = findings.section().html(&forest);
                 crate::section::page("egret select", "Candidates on held-out events", &section)
             }
-        };
-        output::write(path, picture.as_bytes())?;
+        });
     }
-    output::write(&args.output, &model)?;
+    let mut files = vec![(args.output.as_path(), &model[..])];
+    if let (Some(path), Some(picture)) = (&args.plot, &picture) {
+        files.push((path, picture.as_bytes()));
+    }
+    output::write_all(&files)?;
     Ok(if args.json {
         serde_json::to_string(&findings.candidates)? + "\n"
     } else {
@@ -103,11 +116,31 @@ pub fn select(args: &SelectArgs) -> Result<String> {
 fn read_grid(path: &std::path::Path) -> Result<Vec<Recipe>> {
     let name = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("cannot read the grid {name}"))?;
-    let recipes: Vec<Recipe> = serde_json::from_str(&text).with_context(|| {
-        format!("{name} is no list of candidates: `egret select --help` shows one")
-    })?;
+    let no_list = || format!("{name} is no list of candidates: `egret select --help` shows one");
+    let recipes: Vec<Recipe> = serde_json::from_str(&text).with_context(no_list)?;
+    let written: Vec<Value> = serde_json::from_str(&text).with_context(no_list)?;
     ensure!(!recipes.is_empty(), "{name} has no candidate");
-    Ok(recipes)
+    // What a candidate does not say is what suits its oracle, as with flags.
+    let suited = recipes.into_iter().zip(&written).map(|(recipe, written)| {
+        let says = |what: &str| written["training"].get(what).is_some();
+        let Recipe { oracle, training } = recipe;
+        let suited = training.clone().suited_to(&oracle);
+        let training = TrainingSettings {
+            steps: if says("steps") {
+                training.steps
+            } else {
+                suited.steps
+            },
+            epochs: if says("epochs") {
+                training.epochs
+            } else {
+                suited.epochs
+            },
+            ..training
+        };
+        Recipe { oracle, training }
+    });
+    Ok(suited.collect())
 }
 
 fn from_flags(args: &SelectArgs, context_dim: usize) -> Result<Vec<Recipe>> {
@@ -269,5 +302,31 @@ impl Findings {
                 format!("The winner is in {}.", self.model.display()),
             ],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_grid_does_not_say_suits_the_oracle() {
+        let ridge = r#"{"linear": {"forecaster": "Ridge", "lambda": 1.0, "squares": true}}"#;
+        let fourier = r#"{"fourier": {"features": 8, "scale": 1.0, "seed": 0}}"#;
+        let grid = format!(
+            r#"[{{"oracle": {ridge}}},
+                {{"oracle": {ridge}, "training": {{"epochs": 3}}}},
+                {{"oracle": {{"aggregation": [{ridge}, {fourier}]}}, "training": {{"batch": 4}}}},
+                {{"oracle": {fourier}}}]"#
+        );
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("grid.json");
+        fs::write(&file, grid).expect("written");
+        let passes: Vec<(usize, u32)> = read_grid(&file)
+            .expect("a grid")
+            .iter()
+            .map(|recipe| (recipe.training.steps, recipe.training.epochs))
+            .collect();
+        assert_eq!(passes, [(1, 1), (1, 3), (1, 1), (2, 100)]);
     }
 }

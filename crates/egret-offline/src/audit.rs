@@ -177,8 +177,8 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Auditor<X, A> {
         };
         let (before, every) = (self.events, self.replay_every);
         let at = |buffers: &mut Buffers<A>, (place, event): (usize, &Audited<X, A>)| {
-            let replayed = (before + place as u64).is_multiple_of(every);
-            look.at(event, replayed, buffers)
+            let place = before + place as u64;
+            look.at(event, place, place.is_multiple_of(every), buffers)
         };
         // A few are sooner looked at than shared out.
         let seen: Vec<Seen> = if run.len() < FEW {
@@ -377,7 +377,14 @@ impl<A: Action> Default for Buffers<A> {
 const HUGE: f64 = 1e250;
 
 impl<X: Clone + Send + Sync, A: Placed + PartialEq> Look<'_, X, A> {
-    fn at(&self, event: &Audited<X, A>, replayed: bool, buffers: &mut Buffers<A>) -> Seen {
+    /// The place is the number of events before it.
+    fn at(
+        &self,
+        event: &Audited<X, A>,
+        place: u64,
+        replayed: bool,
+        buffers: &mut Buffers<A>,
+    ) -> Seen {
         let decision = &event.decision;
         let density = decision.propensity.density();
         let bound = decision.capped.map(|capped| {
@@ -393,7 +400,7 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Look<'_, X, A> {
                 bound * decision.tau
             }
         });
-        let (fhat, masses) = self.draw(event, buffers);
+        let (fhat, masses) = self.draw(event, place, buffers);
         Seen {
             weight: density.map_or(0.0, |density| (1.0 / density.get()).min(HUGE)),
             scale: bound.map(|bound| bound.clamp(1.0, HUGE)),
@@ -417,10 +424,12 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Look<'_, X, A> {
         }
     }
 
-    /// f̂ with its mean, and the masses of bins, from fresh draws of μ where they are needed.
+    /// f̂ with its mean, and the masses of bins, from fresh draws of μ where they are needed. They go by the place in the
+    /// log: its own numbers may repeat, and the same draws at each event are an error that does not average out.
     fn draw(
         &self,
         event: &Audited<X, A>,
+        place: u64,
         buffers: &mut Buffers<A>,
     ) -> (Option<(f64, f64)>, Option<Vec<f64>>) {
         let unknown = self.bins.filter(|bins| bins.masses.is_none());
@@ -432,7 +441,7 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Look<'_, X, A> {
         }
         let chance = Chance {
             seed: SEED,
-            event: event.decision.event,
+            event: place,
         };
         let Buffers {
             prepared,

@@ -138,6 +138,9 @@ pub struct PathPoint {
 }
 
 /// Each interval cut with all before it: what was ruled out stays ruled out, at the same level.
+///
+/// That needs a mean that is the same at every event. An interval after n events is for the mean of those n: where contexts
+/// or losses drift, that mean moves, and what an early interval ruled out may come true later. Do not cut then.
 pub fn running_intersection(path: &[PathPoint]) -> Vec<PathPoint> {
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     path.iter()

@@ -86,8 +86,9 @@ impl Method {
     /// E_μ (f̂ − ĝ)² − 2 E_μ f̂ (ℓ − ĝ)  =  E_μ (f̂ − ℓ)²
     ///
     /// whatever ĝ is. Where w is clipped, what is missing is the share clipped away times the error of ĝ: it vanishes when
-    /// either does. ĝ at an event never saw that event, so that ℓ − ĝ is honest. Pseudo-losses lie in [−K, K + 1]; they
-    /// are not clamped, for that would take back part of the correction.
+    /// either does. ĝ at an event never learned from that event, so that ℓ − ĝ is honest where the logging policy did not
+    /// learn; where it did, later rows depend on ℓ, and ĝ through them. On validation rows ĝ was stopped early by those very
+    /// rows. Pseudo-losses lie in [−K, K + 1]; they are not clamped, for that would take back part of the correction.
     pub fn doubly_robust() -> Self {
         Self::DoublyRobust {
             cap: 5.0,

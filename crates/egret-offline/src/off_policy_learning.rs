@@ -56,6 +56,24 @@ pub enum Criterion {
     Value,
 }
 
+impl Criterion {
+    /// The number to compare with those of earlier epochs, on one scale for all: the first epoch that has a number settles
+    /// which. NaN, which is never better, where this epoch has none of it; none where no epoch has any.
+    fn watched<'v>(
+        self,
+        mut earlier: impl Iterator<Item = &'v Validation>,
+        now: &'v Validation,
+    ) -> Option<f64> {
+        let any = |of: &&Validation| of.value.is_some() || of.squared_error.is_some();
+        let first = earlier.find(any).or(Some(now).filter(any))?;
+        let number = match self {
+            Self::Value if first.value.is_some() => now.value,
+            _ => now.squared_error,
+        };
+        Some(number.unwrap_or(f64::NAN))
+    }
+}
+
 impl Default for TrainingSettings {
     fn default() -> Self {
         Self {
@@ -73,15 +91,17 @@ impl Default for TrainingSettings {
 
 impl TrainingSettings {
     /// For oracles that need no second look: least squares have seen all there is after one pass, and one step is
-    /// exact. Others as they are.
+    /// exact; a second pass would count each event twice. An aggregation with such a member is such an oracle too. Others
+    /// as they are.
     pub fn suited_to(self, oracle: &OracleSpec) -> Self {
-        match oracle {
-            OracleSpec::Linear { .. } => Self {
+        if sees_all_at_once(oracle) {
+            Self {
                 steps: 1,
                 epochs: 1,
                 ..self
-            },
-            _ => self,
+            }
+        } else {
+            self
         }
     }
 
@@ -96,6 +116,14 @@ impl TrainingSettings {
             OutOfRange::unless(1 <= value, name, value as f64, "[1, inf)")?;
         }
         Ok(())
+    }
+}
+
+fn sees_all_at_once(oracle: &OracleSpec) -> bool {
+    match oracle {
+        OracleSpec::Linear { .. } => true,
+        OracleSpec::Aggregation(members) => members.iter().any(sees_all_at_once),
+        OracleSpec::Argmin { .. } | OracleSpec::Fourier { .. } => false,
     }
 }
 
@@ -289,7 +317,7 @@ impl<'a, X: Send + Sync, A: Action> Training<'a, X, A> {
                             settings.seed ^ DRAWS,
                         )
                     };
-                    // No fold's oracle has learned from validation rows: any of them is honest there.
+                    // No fold's oracle was fitted to validation rows, so that any will do there. Each was stopped early by them.
                     (
                         terms(&parts.train, &|place| place % count)?,
                         terms(&parts.validation, &|_| 0)?,
@@ -355,10 +383,15 @@ impl<'a, X: Send + Sync, A: Action> Training<'a, X, A> {
             )?,
             Some(_) => None,
         };
-        let watched = match self.settings.criterion {
-            Criterion::Value if fold.is_none() => value.or(squared_error),
-            _ => squared_error,
+        let validation = Validation {
+            squared_error,
+            value,
         };
+        let earlier = self.history.iter().filter(|epoch| epoch.fold == fold);
+        let watched = self
+            .settings
+            .criterion
+            .watched(earlier.map(|epoch| &epoch.validation), &validation);
         // With nothing to watch, the last epoch is the best there is.
         let best = watched.is_none_or(|loss| stage.stopping.observe(loss));
         if best || stage.best.is_none() {
@@ -367,10 +400,7 @@ impl<'a, X: Send + Sync, A: Action> Training<'a, X, A> {
         let epoch = Epoch {
             fold,
             epoch: stage.epochs,
-            validation: Validation {
-                squared_error,
-                value,
-            },
+            validation,
             best,
         };
         self.history.push(epoch);
@@ -584,4 +614,57 @@ pub enum LearningError {
     /// There was no epoch yet.
     #[error("no epoch was trained yet")]
     NotTrained,
+}
+
+#[cfg(test)]
+mod tests {
+    use egret::Forecaster;
+
+    use super::*;
+
+    #[test]
+    fn epochs_are_compared_on_one_scale() {
+        let of = |squared_error, value| Validation {
+            squared_error,
+            value,
+        };
+        let (nothing, error) = (of(None, None), of(Some(0.1), None));
+        let both = of(Some(0.2), Some(0.5));
+        let watched = |criterion: Criterion, earlier: &[Validation], now: &Validation| {
+            criterion.watched(earlier.iter(), now)
+        };
+        // The value came first: an error of 0.1 is not better than a value of 0.5.
+        assert_eq!(watched(Criterion::Value, &[], &both), Some(0.5));
+        let later = watched(Criterion::Value, &[nothing, both], &error);
+        assert!(later.is_some_and(f64::is_nan), "{later:?}");
+        // The error came first, and stays what is looked at.
+        assert_eq!(watched(Criterion::Value, &[error], &both), Some(0.2));
+        assert_eq!(watched(Criterion::SquaredError, &[], &both), Some(0.2));
+        assert_eq!(watched(Criterion::Value, &[nothing], &nothing), None);
+    }
+
+    #[test]
+    fn least_squares_pass_once_in_an_aggregation_too() {
+        let ridge = OracleSpec::Linear {
+            forecaster: Forecaster::Ridge,
+            lambda: 1.0,
+            squares: false,
+        };
+        let fourier = OracleSpec::Fourier {
+            features: 8,
+            scale: 1.0,
+            seed: 0,
+        };
+        let of = |members: &[&OracleSpec]| {
+            OracleSpec::Aggregation(members.iter().copied().cloned().collect())
+        };
+        let suited = |oracle: &OracleSpec| {
+            let suited = TrainingSettings::default().suited_to(oracle);
+            (suited.steps, suited.epochs)
+        };
+        assert_eq!(suited(&ridge), (1, 1));
+        assert_eq!(suited(&of(&[&fourier, &ridge])), (1, 1));
+        assert_eq!(suited(&of(&[&fourier, &of(&[&ridge])])), (1, 1));
+        assert_eq!(suited(&of(&[&fourier])), (2, 100));
+    }
 }

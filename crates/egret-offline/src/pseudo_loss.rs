@@ -51,6 +51,8 @@ impl<A: Action> Terms<A> {
     }
 
     /// Doubly robust pseudo-losses, K draws of μ beside each logged action; `first` is ĝ at a row, given its place in `rows`.
+    /// It should not have learned from that row. Where the logging policy learned, other rows that ĝ did learn from depend on
+    /// the row's loss all the same.
     pub(crate) fn pseudo_losses<'o, X: 'o>(
         (method, draws): (Method, usize),
         (examples, rows): (&[LoggedExample<X, A>], &[usize]),

@@ -1,5 +1,6 @@
 use serde::Serialize;
 
+use crate::bets::Bet;
 use crate::bootstrap::percentile_interval;
 use crate::confidence_sequence::PathPoint;
 use crate::empirical_bernstein::EmpiricalBernstein;
@@ -20,7 +21,7 @@ pub struct Report {
     pub skipped: Vec<Skipped>,
     /// What the weights are like.
     pub diagnostics: Diagnostics,
-    /// The betting interval over time, of the first estimator that has one.
+    /// The betting interval over time, of the first estimator that has one; empty where that is refused.
     pub path: Vec<PathPoint>,
 }
 
@@ -78,10 +79,14 @@ impl Source<'_> {
         }
     }
 
+    /// Empty where the interval itself is refused.
     fn path(&self, confidence: Confidence) -> Vec<PathPoint> {
-        let Some(sides) = self.total.sides.first() else {
+        let (Some(sides), Some(bet)) = (self.total.sides.first(), self.layout.bets.first()) else {
             return Vec::new();
         };
+        if matches!(bet, Bet::Dr { .. }) && self.unbounded_baseline() {
+            return Vec::new();
+        }
         let mut path = self.total.paths[0].intervals(confidence.alpha(), 1.0);
         let n = self.total.weights.n();
         if path.last().is_none_or(|last| last.n < n) && 0 < n {
@@ -89,6 +94,11 @@ impl Source<'_> {
             path.push(PathPoint { n, low, high });
         }
         path
+    }
+
+    /// Whether a baseline is above 1, so that terms with one have no known bound.
+    fn unbounded_baseline(&self) -> bool {
+        1.0 < self.total.weights.largest_baseline
     }
 
     /// The slot with the least estimated bias² + variance among those of an estimator.
@@ -162,7 +172,7 @@ impl Source<'_> {
             }
             IntervalKind::Betting => {
                 let bet = self.layout.bet_on(rule.estimator)?;
-                if rule.estimator == Estimator::Dr && 1.0 < self.total.weights.largest_baseline {
+                if rule.estimator == Estimator::Dr && self.unbounded_baseline() {
                     return Err(
                         "a baseline is above 1, so that the terms of dr have no known bound",
                     );
@@ -196,7 +206,7 @@ impl Source<'_> {
         if !bound.is_finite() {
             return Err("weights have no bound: give one, or clip");
         }
-        if rule.has_baseline() && 1.0 < self.total.weights.largest_baseline {
+        if rule.has_baseline() && self.unbounded_baseline() {
             return Err("a baseline is above 1, so that the terms have no known bound");
         }
         // w(ℓ − f̂) is in [−w, w] and E_q f̂ in [0, 1].
@@ -269,4 +279,38 @@ struct Found {
     low: f64,
     high: f64,
     more_events: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Columns, Evaluation};
+
+    #[test]
+    fn a_refused_interval_has_no_path() {
+        let report = |baseline: f64| {
+            let mut evaluation = Evaluation::new(Plan {
+                estimators: vec![Estimator::Dr],
+                intervals: vec![IntervalKind::Betting],
+                weight_bound: Some(2.0),
+                ..Plan::default()
+            })
+            .expect("a good plan");
+            let baselines = vec![baseline; 100];
+            let columns = Columns {
+                losses: &[0.5; 100],
+                weights: &[1.0; 100],
+                fhats: Some(&[0.5; 100]),
+                baselines: Some(&baselines),
+                ..Columns::default()
+            };
+            evaluation.observe(&columns).expect("good columns");
+            evaluation.report(Confidence::new(0.95).expect("a level"))
+        };
+        let refused = report(1.5);
+        assert_eq!((refused.skipped.len(), refused.path.len()), (1, 0));
+        let found = report(1.0);
+        assert_eq!(found.skipped.len(), 0);
+        assert_eq!(found.path.last().map(|last| last.n), Some(100));
+    }
 }

@@ -127,15 +127,28 @@ impl<A: KnownAction> Selection<A> {
             let weights = weights(&target, examples, rows, judging.seed)?;
             held_out.add(examples, rows, &weights);
         }
-        if held_out.losses.is_empty() {
+        if recipes.is_empty() {
+            return Err(SelectionError::NoRecipe);
+        }
+        if !held_out
+            .weights
+            .iter()
+            .flatten()
+            .any(|&weight| 0.0 < weight)
+        {
             return Err(SelectionError::NothingToJudgeBy { rows: rows.len() });
         }
         let candidates = recipes.len() as u64;
         for weights in &held_out.weights {
             judged.push(held_out.value(weights, confidence.simultaneous(candidates))?);
         }
+        // One that no row speaks of does not win by it.
+        let known = |place: usize| match judged[place].0 {
+            estimate if estimate.is_nan() => f64::INFINITY,
+            estimate => estimate,
+        };
         let winner = (0..judged.len())
-            .min_by(|&a, &b| judged[a].0.total_cmp(&judged[b].0))
+            .min_by(|&a, &b| known(a).total_cmp(&known(b)))
             .ok_or(SelectionError::NoRecipe)?;
         let pairs = confidence.simultaneous(candidates * (candidates - 1));
         let behind = (0..judged.len())
@@ -221,12 +234,13 @@ impl<A: KnownAction> Selection<A> {
 /// So many ties are named in a sentence.
 const NAMED: usize = 3;
 
-/// Held-out rows that have a density: their losses, and the weights of each candidate.
+/// Held-out rows: their losses, and the weights of each candidate. A point mass weighs 0 and counts as a row: densities are
+/// those of the rest of the logging policy, which does not sum to 1 without it, so that Σ wℓ/n over all n rows is
+/// unbiased, and over those with a density is not.
 #[derive(Default)]
 struct HeldOut {
     losses: Vec<f64>,
     weights: Vec<Vec<f64>>,
-    left_out: u64,
 }
 
 impl HeldOut {
@@ -236,16 +250,11 @@ impl HeldOut {
         rows: &[usize],
         weights: &[Option<f64>],
     ) {
+        let losses = rows.iter().map(|&row| examples[row].loss.get());
         self.losses.clear();
-        let mut own = Vec::with_capacity(rows.len());
-        for (&row, weight) in rows.iter().zip(weights) {
-            if let Some(weight) = weight {
-                self.losses.push(examples[row].loss.get());
-                own.push(*weight);
-            }
-        }
-        self.left_out = (rows.len() - own.len()) as u64;
-        self.weights.push(own);
+        self.losses.extend(losses);
+        let own = weights.iter().map(|weight| weight.unwrap_or(0.0));
+        self.weights.push(own.collect());
     }
 
     /// The self-normalised estimate, and the other with its betting interval.
@@ -264,7 +273,6 @@ impl HeldOut {
             weights,
             ..Columns::default()
         })?;
-        evaluation.leave_out(self.left_out);
         let estimates = evaluation.report(confidence).estimates;
         let of = |estimator, interval| {
             let found = estimates
@@ -332,9 +340,9 @@ pub enum SelectionError {
     /// There is no candidate.
     #[error("there is no candidate: name one at least")]
     NoRecipe,
-    /// There are no held-out rows, or all are point masses.
+    /// There are no held-out rows, all are point masses, or none is what a candidate would play.
     #[error(
-        "none of the {rows} held-out rows has a density to weigh by: hold out more, or log densities"
+        "none of the {rows} held-out rows has weight: hold out more, log densities, or serve a policy that plays what was logged"
     )]
     NothingToJudgeBy {
         /// How many there are.

@@ -21,7 +21,8 @@ pub struct Candidate {
 /// not fall by more than a constant factor from one to the next, its error is within a constant of the best trade, with
 /// probability 1 − δ. Returns the place of the one taken.
 ///
-/// A half-width that exceeds the one before it is taken as that one: a smoother estimate was only unlucky.
+/// A half-width that is less than a later one is taken as that one: a rougher estimate is no surer than a smoother one, and
+/// looks it only where few events count, or none.
 ///
 /// ```
 /// use egret_offline::{Candidate, slope};
@@ -38,24 +39,27 @@ pub fn slope(candidates: &[Candidate]) -> Result<usize, OutOfRange> {
         0.0,
         "[1, inf)",
     )?;
-    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-    let mut width = f64::INFINITY;
-    let mut chosen = 0;
-    let mut overlapping = true;
-    for (place, candidate) in candidates.iter().enumerate() {
-        let Candidate {
-            estimate,
-            half_width,
-        } = *candidate;
+    for &Candidate {
+        estimate,
+        half_width,
+    } in candidates
+    {
         OutOfRange::unless(estimate.is_finite(), "estimate", estimate, "(-inf, inf)")?;
         OutOfRange::unless(0.0 <= half_width, "half_width", half_width, "[0, inf]")?;
-        width = half_width.min(width);
-        low = low.max(estimate - 2.0 * width);
-        high = high.min(estimate + 2.0 * width);
-        overlapping &= low <= high;
-        if overlapping {
-            chosen = place;
+    }
+    let mut widths: Vec<f64> = candidates.iter().map(|of| of.half_width).collect();
+    for place in (1..widths.len()).rev() {
+        widths[place - 1] = widths[place - 1].max(widths[place]);
+    }
+    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+    let mut chosen = 0;
+    for (place, (candidate, width)) in candidates.iter().zip(widths).enumerate() {
+        low = low.max(candidate.estimate - 2.0 * width);
+        high = high.min(candidate.estimate + 2.0 * width);
+        if high < low {
+            break;
         }
+        chosen = place;
     }
     Ok(chosen)
 }
@@ -104,6 +108,16 @@ mod tests {
         // Each meets its neighbour, but there is no point in all three.
         let drifting = [(0.0, 0.1), (0.3, 0.1), (0.6, 0.1)];
         assert_eq!(slope(&candidates(&drifting)), Ok(1));
+    }
+
+    #[test]
+    fn a_rough_estimate_that_looks_sure_decides_nothing() {
+        // 0 ± 0 is taken as 0 ± 0.2, no surer than the second, and meets it.
+        let mut pairs = [(0.0, 0.0), (0.4, 0.1), (0.41, 0.05), (0.4, 0.03)];
+        assert_eq!(slope(&candidates(&pairs)), Ok(1));
+        // One that knows nothing does not stand in the way.
+        pairs[0].1 = f64::INFINITY;
+        assert_eq!(slope(&candidates(&pairs)), Ok(3));
     }
 
     #[test]

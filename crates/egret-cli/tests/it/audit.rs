@@ -116,6 +116,41 @@ fn a_wrong_log_has_an_exit_code_of_its_own() {
 }
 
 #[test]
+fn without_a_seed_g_and_z_are_still_checked() {
+    let strip = |names: &'static [&'static str]| {
+        move |_: usize, record: &mut Value| {
+            let fields = record.as_object_mut().expect("an object");
+            for &name in names {
+                assert!(fields.remove(name).is_some(), "{name}");
+            }
+        }
+    };
+    let seedless = spoiled("audit-seedless", strip(&["seed", "modelVersion"]));
+    let report = json(&egret(&["audit", &seedless, "--json"]));
+    assert_eq!(report["alarm"], false);
+    assert_eq!(report["unchecked"]["events"], 0);
+    assert_eq!(report["proposals"]["events"], 1_600);
+    let wrong = spoiled("audit-seedless-wrong", |place, record| {
+        strip(&["seed"])(place, record);
+        if place == 700 {
+            record["density"] = (record["density"].as_f64().expect("a number") * 1.01).into();
+        }
+    });
+    let output = egret(&["audit", &wrong, "--json"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(json(&output)["consistency"]["inconsistent"], 1);
+    // Without z there is nothing to check by, and the report says so.
+    let bare = spoiled("audit-bare", strip(&["seed", "z"]));
+    let report = json(&egret(&["audit", &bare, "--json"]));
+    assert_eq!(report["unchecked"]["events"], 1_600);
+    let text = stdout(egret(&["audit", &bare]));
+    assert!(
+        text.contains("Consistency and proposals were not checked in 1,600 events"),
+        "{text}"
+    );
+}
+
+#[test]
 fn pictures_are_whole() {
     for (name, tag) in [("audit.svg", "<svg"), ("audit.html", "<html")] {
         let file = path(name);
@@ -139,5 +174,18 @@ fn what_cannot_be_is_refused() {
     assert!(refused(&["audit", &log, "--alpha", "2"]).contains("alpha is 2"));
     assert!(refused(&["audit", &log, "--model", &log]).contains("no model"));
     assert!(refused(&["audit", &log, "--plot", "a.png"]).contains(".svg"));
+    let lines = spoiled("audit-spaces", |place, record| {
+        if place == 40 {
+            record["mu"] = serde_json::json!({"interval": {"low": 0.0, "high": 2.0}});
+        }
+    });
+    let other = refused(&["audit", &lines]);
+    assert!(
+        other.contains("record 41 has another action space"),
+        "{other}"
+    );
+    let over = refused(&["audit", &lines, "--skip-bad", &lines]);
+    assert!(over.contains("is read too"), "{over}");
+    assert!(fs::metadata(&lines).is_ok_and(|file| 0 < file.len()));
     assert!(refused(&["audit", "no-such-log.parquet"]).contains("no-such-log"));
 }

@@ -156,6 +156,69 @@ fn all_intervals_hold_at_once() {
 }
 
 #[test]
+fn point_masses_weigh_nothing_and_count() {
+    // Every other action is a point mass, the rest are uniform: their density is 1/2, not 1.
+    let mut log = log(5, 400);
+    for (row, example) in log.iter_mut().enumerate() {
+        let mut rng = EventRng::new(6, row as u64, Stream::World);
+        example.loss = Loss::new(1.0).expect("in range");
+        (example.action, example.propensity) = match row % 2 {
+            0 => (0.5, Propensity::Atom),
+            _ => (
+                rng.unit(),
+                Propensity::Density(Density::new(0.5).expect("positive")),
+            ),
+        };
+    }
+    let mut recipe = good();
+    recipe.training.policy = ServedPolicy::BestOf { m: 1 };
+    let selection = select(&log, &[recipe], 0.95);
+    let judged = &selection.best().judged;
+    // Left out, they would make it 2.
+    assert!((judged.interval.estimate - 1.0).abs() < 1e-9, "{judged:?}");
+    assert_eq!(judged.interval.n, 200);
+    assert!((judged.estimate - 1.0).abs() < 1e-9, "{judged:?}");
+}
+
+#[test]
+fn one_that_no_row_speaks_of_does_not_win() {
+    // All that is held out was played high where low is best.
+    let mut log = log(7, 2_000);
+    for (row, example) in log.iter_mut().enumerate().skip(1_000) {
+        let mut rng = EventRng::new(8, row as u64, Stream::World);
+        example.x = Context::dense(vec![0.0]).expect("finite");
+        example.action = 0.9 + 0.1 * rng.unit();
+        example.propensity = Propensity::Density(Density::new(10.0).expect("positive"));
+        example.loss = Loss::new(1.0).expect("in range");
+    }
+    let mut sharp = good();
+    sharp.training.policy = ServedPolicy::Smooth { tau: 16.0 };
+    let mut blunt = good();
+    blunt.training.policy = ServedPolicy::BestOf { m: 1 };
+    for recipes in [
+        [sharp.clone(), blunt.clone()],
+        [blunt.clone(), sharp.clone()],
+    ] {
+        let selection = select(&log, &recipes, 0.95);
+        let unknown = |place: usize| selection.entries[place].judged.estimate.is_nan();
+        assert_eq!(
+            [unknown(0), unknown(1)],
+            recipes.each_ref().map(|of| *of == sharp)
+        );
+        assert_eq!(selection.best().recipe, blunt);
+    }
+    let judging = Judging {
+        level: 0.95,
+        seed: 5,
+    };
+    let alone = Selection::new(&blueprint(), &log, &parts(&log), &[sharp], judging, |_| ());
+    assert_eq!(
+        alone.err(),
+        Some(SelectionError::NothingToJudgeBy { rows: 1_000 })
+    );
+}
+
+#[test]
 fn the_better_of_two_is_found_and_proved() {
     let (mut found, mut proved) = (0, 0);
     for seed in 0..40 {
