@@ -122,22 +122,6 @@ pub fn ope(args: &OpeArgs) -> Result<String> {
     }
 }
 
-/// An output that is also an input would be lost.
-fn refuse_inputs(args: &OpeArgs) -> Result<()> {
-    for output in [&args.skip_bad, &args.plot].into_iter().flatten() {
-        let same = |log: &PathBuf| match (log.canonicalize(), output.canonicalize()) {
-            (Ok(log), Ok(output)) => log == output,
-            _ => false,
-        };
-        ensure!(
-            !args.logs.iter().any(same),
-            "{} is a log that is read: name another file to write",
-            output.display()
-        );
-    }
-    Ok(())
-}
-
 /// Events that were kept for the log with unequal probabilities would have to be weighed by them too.
 fn same_pass_prob(before: &mut Option<f64>, found: f64) -> Result<()> {
     let first = *before.get_or_insert(found);
@@ -206,7 +190,13 @@ impl<'a> Request<'a> {
             // SLOPE goes by it; it is not reported.
             intervals.push(IntervalKind::Normal);
         }
-        refuse_inputs(args)?;
+        output::spare_inputs(
+            &[
+                ("--skip-bad", args.skip_bad.as_deref()),
+                ("--plot", args.plot.as_deref()),
+            ],
+            args.logs.iter().map(PathBuf::as_path),
+        )?;
         Ok(Self {
             args,
             plan: Plan {
