@@ -263,7 +263,7 @@ fn text(found: &Findings) -> String {
     }
     row("actions", counts(&found.actions));
     row("features", counts(&found.context_dims));
-    row("atoms, never weighed", found.atoms.to_string());
+    row("atoms, of weight 0", found.atoms.to_string());
     if let Some(spread) = &found.density {
         row(
             "density",

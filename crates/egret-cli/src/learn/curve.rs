@@ -43,8 +43,17 @@ fn panel(area: &Area<'_>, title: &str, points: &[(f64, f64)], colour: RGBColor) 
         .configure_mesh()
         .light_line_style(WHITE)
         .x_desc("epoch")
-        .x_label_formatter(&|epoch| format!("{epoch:.0}"))
-        .y_label_formatter(&|value| format!("{value:.4}"))
+        .x_labels(points.len().clamp(2, 12))
+        .y_labels(6)
+        // Between whole epochs there is nothing to name.
+        .x_label_formatter(&|epoch| {
+            if epoch.fract() == 0.0 {
+                format!("{epoch:.0}")
+            } else {
+                String::new()
+            }
+        })
+        .y_label_formatter(&|value| format!("{value:.5}"))
         .label_style(("sans-serif", 14))
         .draw()?;
     chart.draw_series(LineSeries::new(

@@ -59,11 +59,16 @@ pub fn forest(lines: &[Line], level: f64) -> Result<String> {
             .x_label_formatter(&|x| {
                 if *x < least {
                     String::new()
+                } else if x.abs() < 0.005 {
+                    "0.00".to_owned()
                 } else {
                     format!("{x:.2}")
                 }
             })
             .draw()?;
+        // No grid behind the words.
+        let behind = [(least - words, 0.0), (least - 0.01 * words, rows as f64)];
+        chart.draw_series([Rectangle::new(behind, WHITE.filled())])?;
         let mut row = rows as f64;
         let mut policy = None;
         for line in lines {
