@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 const ITSELF: &str = "cargo xtask test";
 const SECTION: &str = "## Try it";
 
-/// Runs each command of the README's section "Try it".
+/// Runs each command of the README's section "Try it", then each example in the help of the commands.
 pub fn check(workspace: &Workspace) -> Result<()> {
     let path = workspace.root.join("README.md");
     let text =
@@ -28,7 +28,79 @@ pub fn check(workspace: &Workspace) -> Result<()> {
         let program = words.next().context("a command has a first word")?;
         workspace.run(Command::new(program).args(words))?;
     }
+    check_help(workspace)
+}
+
+/// Commands whose help has examples that work after `egret demo`, in the order in which they leave files for each other.
+const WITH_EXAMPLES: [&str; 8] = [
+    "ope",
+    "audit",
+    "learn",
+    "select",
+    "exhaust convert",
+    "exhaust head",
+    "exhaust stats",
+    "exhaust merge",
+];
+
+/// Runs each example that the help of a command shows, in a folder where the demo ran.
+fn check_help(workspace: &Workspace) -> Result<()> {
+    let egret = workspace.target.join("release").join("egret");
+    let egret = egret.with_extension(std::env::consts::EXE_EXTENSION);
+    let folder = workspace.target.join("help-examples");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let run = |arguments: &[&str]| {
+        workspace.run(Command::new(&egret).args(arguments).current_dir(&folder))
+    };
+    run(&["demo"])?;
+    for command in WITH_EXAMPLES {
+        let help = Command::new(&egret)
+            .args(command.split(' '))
+            .arg("--help")
+            .output()
+            .with_context(|| format!("cannot run egret {command} --help"))?;
+        let help = String::from_utf8(help.stdout)?;
+        let examples = examples(&help);
+        ensure!(
+            !examples.is_empty(),
+            "egret {command} --help has no example"
+        );
+        for example in &examples {
+            let arguments: Vec<&str> = example.split_whitespace().skip(1).collect();
+            run(&arguments)?;
+        }
+    }
     Ok(())
+}
+
+/// The lines that start with `egret` below `Examples`, each with those that go on with it; without what a pipe does.
+fn examples(help: &str) -> Vec<String> {
+    let lines = help
+        .lines()
+        .skip_while(|line| !line.starts_with("Examples"))
+        .skip(1);
+    let mut examples: Vec<String> = Vec::new();
+    for line in lines {
+        let line = line.trim().trim_end_matches('\\').trim_end();
+        match examples.last_mut() {
+            _ if line.starts_with("egret ") => examples.push(line.to_owned()),
+            Some(last) => {
+                last.push(' ');
+                last.push_str(line);
+            }
+            None => {}
+        }
+    }
+    for example in &mut examples {
+        if let Some(pipe) = example.find(" | ") {
+            example.truncate(pipe);
+        }
+    }
+    examples
 }
 
 /// The lines of the section's `sh` blocks, without comments and empty lines. Each is a program
@@ -93,6 +165,20 @@ nor here
 ```
 ";
         assert_eq!(commands(text), ["first --flag", "second", "third"]);
+    }
+
+    #[test]
+    fn examples_go_on_over_lines() {
+        let help = "\
+Text.
+
+Examples, after it all:
+  egret a b
+  egret c --d \\
+        e
+  f | less
+";
+        assert_eq!(examples(help), ["egret a b", "egret c --d e f"]);
     }
 
     #[test]

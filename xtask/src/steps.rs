@@ -61,7 +61,7 @@ pub const STEPS: &[Step] = &[
     },
     Step {
         name: "readme",
-        about: "the commands in the README run",
+        about: "the commands in the README and the examples of --help run",
         run: readme::check,
     },
     Step {

@@ -12,7 +12,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   egret exhaust convert egret-demo/exhaust.parquet -o exhaust.jsonl
   egret exhaust convert egret-demo/exhaust.parquet -o exhaust.dsjson
-  egret exhaust convert vw-logs/ -o exhaust.parquet --low 0 --high 100 --skip-bad bad.jsonl";
+  egret exhaust convert exhaust.dsjson -o back.parquet --low 0 --high 1 --skip-bad bad.jsonl";
 
 /// What `egret exhaust convert` is told.
 #[derive(Debug, Args)]

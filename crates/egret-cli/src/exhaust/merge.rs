@@ -11,7 +11,7 @@ use crate::progress::reading;
 pub const EXAMPLES: &str = "\
 Examples:
   egret exhaust merge egret-demo/exhaust.parquet -o all.parquet
-  egret exhaust merge monday.parquet tuesday.jsonl older/ -o week.parquet";
+  egret exhaust merge egret-demo/ exhaust.jsonl -o all.jsonl";
 
 /// What `egret exhaust merge` is told.
 #[derive(Debug, Args)]

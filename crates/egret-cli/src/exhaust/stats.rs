@@ -16,7 +16,7 @@ use crate::progress::reading;
 pub const EXAMPLES: &str = "\
 Examples:
   egret exhaust stats egret-demo/exhaust.parquet
-  egret exhaust stats --json logs/ more.jsonl --skip-bad bad.jsonl";
+  egret exhaust stats --json egret-demo/ exhaust.jsonl --skip-bad bad.jsonl";
 
 /// What `egret exhaust stats` is told.
 #[derive(Debug, Args)]
