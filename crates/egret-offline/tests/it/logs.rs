@@ -52,6 +52,12 @@ pub enum Weights {
     Pareto(f64),
     /// As a window that is one in 1 + t/50 at time t, events counted by its inverse: what growing γ does.
     Narrowing,
+    /// Actions on [0, 1] with density ½ + a, where the target has 2(1 − a); a loss is 1 with probability 0.9·a. The log
+    /// plays what costs more: without weights its losses are 0.525 on average.
+    Chosen,
+    /// Actions with density k·a^(k−1), where the target is uniform; a loss is 1 with probability 0.6·a. Large weights go
+    /// with small losses, and have no variance for k ≥ 2.
+    Rare(f64),
 }
 
 /// The value of each simulated policy: losses are 1 with this probability, or evenly spread around it.
@@ -64,30 +70,57 @@ pub fn log(weights: Weights, n: usize, trial: u64) -> Log {
     let mut shares = Vec::new();
     for t in 0..n {
         let u = rng.unit();
-        let (w, share) = match weights {
-            Weights::Window(w) => (window(w, u), 1.0),
-            Weights::Pareto(a) => ((a - 1.0) / a * u.powf(-1.0 / a), 1.0),
-            Weights::Narrowing => {
-                let w = 1.0 + t as f64 / 50.0;
-                (window(w, u), 1.0 / w)
-            }
-        };
         // Two kinds of contexts; the model knows the kind.
-        let mean = if rng.unit() < 0.5 {
+        let kind = if rng.unit() < 0.5 {
             VALUE - 0.2
         } else {
             VALUE + 0.2
         };
-        log.losses.push(f64::from(rng.unit() < mean));
-        log.weights.push(w);
-        log.fhats.push(mean);
-        log.baselines.push(mean);
-        shares.push(share);
+        let mut event = Event {
+            w: 0.0,
+            share: 1.0,
+            mean: kind,
+            fhat: kind,
+            baseline: kind,
+        };
+        match weights {
+            Weights::Window(w) => event.w = window(w, u),
+            Weights::Pareto(a) => event.w = (a - 1.0) / a * u.powf(-1.0 / a),
+            Weights::Narrowing => {
+                let w = 1.0 + t as f64 / 50.0;
+                (event.w, event.share) = (window(w, u), 1.0 / w);
+            }
+            Weights::Chosen => {
+                // (a + a²)/2 = u; the model is right about what costs more, and wrong about how much.
+                let a = 0.5 * ((1.0 + 8.0 * u).sqrt() - 1.0);
+                event.w = 2.0 * (1.0 - a) / (0.5 + a);
+                (event.mean, event.fhat, event.baseline) = (0.9 * a, a, 1.0 / 3.0);
+            }
+            Weights::Rare(k) => {
+                let a = u.powf(1.0 / k);
+                event.w = a.powf(1.0 - k) / k;
+                (event.mean, event.fhat, event.baseline) = (0.6 * a, a, 0.5);
+            }
+        }
+        log.losses.push(f64::from(rng.unit() < event.mean));
+        log.weights.push(event.w);
+        log.fhats.push(event.fhat);
+        log.baselines.push(event.baseline);
+        shares.push(event.share);
     }
     if matches!(weights, Weights::Narrowing) {
         log.shares = Some(shares);
     }
     log
+}
+
+/// What there is to say of one event before its loss is drawn.
+struct Event {
+    w: f64,
+    share: f64,
+    mean: f64,
+    fhat: f64,
+    baseline: f64,
 }
 
 fn window(w: f64, u: f64) -> f64 {
