@@ -31,7 +31,7 @@ impl Section {
         let mut table = Table::new();
         table
             .load_preset(UTF8_FULL_CONDENSED)
-            .set_content_arrangement(ContentArrangement::Disabled)
+            .set_content_arrangement(ContentArrangement::Dynamic)
             .set_header(&self.header)
             .add_rows(&self.rows);
         for column in table.column_iter_mut().skip(self.words) {

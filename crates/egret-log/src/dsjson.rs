@@ -71,7 +71,7 @@ fn length(mu: Option<&Space>, interval: Option<(f64, f64)>) -> Result<f64, RowEr
     match (mu, interval) {
         (Some(&Space::Interval { low, high }), _) | (None, Some((low, high))) => Ok(high - low),
         (None, None) => Err(RowError::Unreadable(
-            "the interval of the actions is not known: give --low and --high".to_owned(),
+            "the interval of the actions is not known: give --low and --high to `egret exhaust convert`".to_owned(),
         )),
         (Some(_), _) => Err(unfit("has a mu that is not uniform on an interval")),
     }
@@ -154,7 +154,7 @@ pub(crate) fn read(text: &[u8], missing: Missing, cache: &mut MuCache) -> Result
     }
     let (low, high) = missing.interval.ok_or_else(|| {
         RowError::Unreadable(
-            "dsjson does not say which actions there are: give --low and --high".to_owned(),
+            "dsjson does not say which actions there are: give --low and --high to `egret exhaust convert`".to_owned(),
         )
     })?;
     let mut draft = Draft::new();
