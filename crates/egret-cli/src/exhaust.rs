@@ -109,16 +109,3 @@ fn format_of(name: Option<FormatName>, out: &Path) -> Result<Format> {
         anyhow!("{out}: end the name in .parquet, .jsonl or .dsjson, or give --format")
     })
 }
-
-/// What to do about the error of a bad row.
-const ADVICE: &str = "mend the row, or keep such rows aside with --skip-bad FILE";
-
-/// Adds the advice where a row is to blame.
-fn advised(error: egret_log::ReadError) -> anyhow::Error {
-    let bad_row = matches!(error, egret_log::ReadError::Row { .. });
-    if bad_row {
-        anyhow!("{error}; {ADVICE}")
-    } else {
-        error.into()
-    }
-}

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use egret_log::ReadError;
 
 use audit::AuditArgs;
 use demo::DemoArgs;
@@ -97,9 +98,21 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             // What went wrong and why, in one line: a backtrace is for those who write the program.
-            eprintln!("error: {error:#}");
+            eprintln!("error: {error:#}{}", advice(&error));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// What to do about a bad row; each command that reads logs has the flag, but for the one that merges them.
+fn advice(error: &anyhow::Error) -> &'static str {
+    let bad_row = |cause: &(dyn std::error::Error + 'static)| {
+        matches!(cause.downcast_ref(), Some(ReadError::Row { .. }))
+    };
+    if error.chain().any(bad_row) {
+        "; mend the row, or keep such rows aside with --skip-bad FILE (`egret exhaust convert` has it too)"
+    } else {
+        ""
     }
 }
 

@@ -355,7 +355,7 @@ fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Rea
 #[non_exhaustive]
 pub enum ReadError {
     /// The file or the disk.
-    #[error("{}: {source}", file.display())]
+    #[error("cannot read {}", file.display())]
     Io {
         /// Which file.
         file: PathBuf,

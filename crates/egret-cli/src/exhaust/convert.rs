@@ -5,7 +5,7 @@ use clap::Args;
 use egret_log::{WriteError, Writer};
 use serde::Serialize;
 
-use super::{FormatName, InputArgs, advised, format_of};
+use super::{FormatName, InputArgs, format_of};
 use crate::progress::reading;
 
 pub const EXAMPLES: &str = "\
@@ -55,10 +55,10 @@ pub fn convert(args: &ConvertArgs) -> Result<String> {
     let bar = reading("converting", args.json);
     let mut rows = 0_u64;
     while let Some(record) = reader.next() {
-        let record = record.map_err(advised)?;
+        let record = record?;
         match writer.write(&record) {
             Ok(()) => {}
-            Err(WriteError::Row(error)) => reader.put_aside(&record, error).map_err(advised)?,
+            Err(WriteError::Row(error)) => reader.put_aside(&record, error)?,
             Err(error) => return Err(error.into()),
         }
         rows += 1;

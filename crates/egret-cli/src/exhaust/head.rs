@@ -4,7 +4,7 @@ use comfy_table::{Table, presets};
 use egret::{Density, Loss};
 use egret_log::Record;
 
-use super::{InputArgs, advised};
+use super::InputArgs;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +29,7 @@ pub fn head(args: &HeadArgs) -> Result<String> {
     let mut reader = args.input.reader()?;
     let mut records = Vec::new();
     for record in reader.by_ref().take(args.rows) {
-        records.push(record.map_err(advised)?);
+        records.push(record?);
     }
     reader.finish()?;
     if args.json {

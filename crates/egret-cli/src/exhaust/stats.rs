@@ -8,9 +8,9 @@ use egret::Density;
 use egret_log::{LoggedAction, LossSource, Record, Time};
 use serde::Serialize;
 
+use super::InputArgs;
 use super::head::short;
 use super::quantile_sketch::QuantileSketch;
-use super::{InputArgs, advised};
 use crate::progress::reading;
 
 pub const EXAMPLES: &str = "\
@@ -228,7 +228,7 @@ pub fn stats(args: &StatsArgs) -> Result<String> {
     let bar = reading("counting", args.json);
     let mut tally = Tally::default();
     while let Some(record) = reader.next() {
-        tally.add(&record.map_err(advised)?);
+        tally.add(&record?);
         if tally.found.rows.is_multiple_of(4096) {
             bar.set_position((1_000.0 * reader.progress()) as u64);
         }
