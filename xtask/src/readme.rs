@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 const ITSELF: &str = "cargo xtask test";
 const SECTION: &str = "## Try it";
 
-/// Runs each command of the README's section "Try it", then each example in the help of the commands.
+/// Runs each command of the README's section "Try it", then each example in the help of the commands and in docs.
 pub fn check(workspace: &Workspace) -> Result<()> {
     let path = workspace.root.join("README.md");
     let text =
@@ -43,7 +43,7 @@ const WITH_EXAMPLES: [&str; 8] = [
     "exhaust merge",
 ];
 
-/// Runs each example that the help of a command shows, in a folder where the demo ran.
+/// Runs each example that the help of a command shows, and each indented `egret` of docs, in a folder where the demo ran.
 fn check_help(workspace: &Workspace) -> Result<()> {
     let egret = workspace.target.join("release").join("egret");
     let egret = egret.with_extension(std::env::consts::EXE_EXTENSION);
@@ -72,6 +72,17 @@ fn check_help(workspace: &Workspace) -> Result<()> {
         for example in &examples {
             let arguments: Vec<&str> = example.split_whitespace().skip(1).collect();
             run(&arguments)?;
+        }
+    }
+    let docs = workspace.root.join("docs");
+    for entry in fs::read_dir(&docs).with_context(|| format!("cannot read {}", docs.display()))? {
+        let path = entry?.path();
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        for line in text.lines().filter(|line| line.starts_with("    egret ")) {
+            let command = line.split('#').next().unwrap_or_default();
+            let arguments: Vec<&str> = command.split_whitespace().skip(1).collect();
+            run(&arguments).with_context(|| format!("in {}", path.display()))?;
         }
     }
     Ok(())

@@ -61,7 +61,7 @@ pub const STEPS: &[Step] = &[
     },
     Step {
         name: "readme",
-        about: "the commands in the README and the examples of --help run",
+        about: "the commands in the README, in docs and in --help run",
         run: readme::check,
     },
     Step {
