@@ -328,6 +328,31 @@ mod tests {
         assert!(matches!(refused, Some(ModelError::Load(_))), "{refused:?}");
     }
 
+    /// As docs/model-format.md has it.
+    #[test]
+    fn the_description_is_frozen() {
+        let model = Model::new(blueprints().remove(0), Settings::default()).expect("good");
+        let bytes = model.save();
+        let mut expected = b"egretpkg\x01\x00".to_vec();
+        expected.extend((bytes.len() as u64 - 22).to_le_bytes());
+        expected.push(0); // an interval
+        expected.extend(0.0_f64.to_le_bytes());
+        expected.extend(1.0_f64.to_le_bytes());
+        expected.push(2); // features
+        expected.push(0); // no embeddings
+        expected.extend([0, 0]); // an argmin, without hidden layers
+        expected.extend(0.02_f64.to_le_bytes());
+        expected.extend(100.0_f64.to_le_bytes());
+        expected.push(3); // its seed
+        assert_eq!(bytes[..expected.len()], expected);
+        let AnyLearner::Number(learner) = &model.learner else {
+            panic!("an interval has numbers");
+        };
+        // The learner's state, its length before it, then the checksum.
+        let state = learner.save();
+        assert!(bytes[..bytes.len() - 4].ends_with(&state));
+    }
+
     #[test]
     fn what_does_not_fit_is_refused() {
         let mut blueprint = blueprints().remove(3);
