@@ -72,12 +72,14 @@ impl Workspace {
         self.run(&mut cargo)
     }
 
-    /// Shows a command, runs it at the root, and errs unless it succeeds.
+    /// Shows a command, runs it at the root unless it has a folder of its own, and errs unless it succeeds.
     pub fn run(&self, command: &mut Command) -> Result<()> {
         let shown = shown(command);
         println!("$ {shown}");
+        if command.get_current_dir().is_none() {
+            command.current_dir(&self.root);
+        }
         let status = command
-            .current_dir(&self.root)
             .status()
             .with_context(|| format!("`{shown}` does not start"))?;
         ensure!(status.success(), "`{shown}` ended with {status}");

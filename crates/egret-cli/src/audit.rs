@@ -54,7 +54,8 @@ Exit code: 0 if no fault is found, 3 if there is one, 1 if the log could not be 
 Examples, after `egret demo`:
   egret audit egret-demo/exhaust.parquet
   egret audit egret-demo/exhaust.parquet --model egret-demo/start.egret --relearn
-  egret audit egret-demo/exhaust.parquet --models egret-demo --relearn --alpha 0.001 --plot evidence.html";
+  egret audit egret-demo/exhaust.parquet --model egret-demo/start.egret \\
+        --model egret-demo/halfway.egret --relearn --alpha 0.001 --plot evidence.html";
 
 /// Audits the log: what to print, and whether a fault was found.
 pub fn audit(args: &AuditArgs) -> Result<(String, bool)> {
