@@ -241,8 +241,7 @@ impl Findings {
                 .filter(|&one| evaluated[one].target == place)
                 .collect();
             let one = chosen(&tried, valuation, confidence)?;
-            // A bandwidth that the same events chose might have been any of them.
-            let confidence = confidence.simultaneous(confidence.policies() * tried.len() as u64);
+            let confidence = for_all_tried(confidence, &tried);
             let policy = match evaluated[one].bandwidth {
                 None => target.name.clone(),
                 Some(bandwidth) => {
@@ -326,6 +325,11 @@ impl Findings {
     }
 }
 
+/// A bandwidth that the same events chose might have been any of those tried.
+fn for_all_tried(confidence: Confidence, tried: &[usize]) -> Confidence {
+    confidence.simultaneous(confidence.policies() * tried.len() as u64)
+}
+
 /// The evaluation that speaks for a target: the one there is, or the one whose bandwidth SLOPE takes.
 fn chosen(tried: &[usize], valuation: &Valuation, confidence: Confidence) -> Result<usize> {
     if let [one] = tried {
@@ -377,7 +381,7 @@ fn differences(
             if *of != one {
                 continue;
             }
-            let report = comparison.report(request.confidence);
+            let report = comparison.report(for_all_tried(request.confidence, &tried));
             let policy = format!("{} − {}", target.name, targets[against].name);
             rows.extend(
                 report
