@@ -9,7 +9,6 @@ use crate::chunks::{Rows, part};
 /// | `fhats`     | f̂(x, a)     | [0, 1]  | predicted loss of the logged action                            |
 /// | `baselines` | E_q f̂(x, ·) | [0, ∞)  | predicted loss of the target, or an unbiased estimate of it    |
 /// | `shares`    | h           | (0, ∞)  | how much the event counts; known before its action was drawn   |
-/// | `kappas`    | κ           | (0, ∞)  | 1/z of the decision; shown among the diagnostics, used nowhere |
 ///
 /// The predictions must not have been learned from the losses they stand beside, nor from later ones.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,12 +23,10 @@ pub struct Columns<'a> {
     pub baselines: Option<&'a [f64]>,
     /// h; all count alike where there is none.
     pub shares: Option<&'a [f64]>,
-    /// κ.
-    pub kappas: Option<&'a [f64]>,
 }
 
 /// How many columns there can be.
-pub(crate) const COLUMNS: usize = 6;
+pub(crate) const COLUMNS: usize = 5;
 
 impl<'a> Columns<'a> {
     /// How many events.
@@ -50,19 +47,17 @@ impl<'a> Columns<'a> {
             self.fhats,
             self.baselines,
             self.shares,
-            self.kappas,
         ]
     }
 
     pub(crate) fn of_rows(rows: &Rows<'a, COLUMNS>) -> Self {
-        let [losses, weights, fhats, baselines, shares, kappas] = *rows;
+        let [losses, weights, fhats, baselines, shares] = *rows;
         Self {
             losses: losses.unwrap_or_default(),
             weights: weights.unwrap_or_default(),
             fhats,
             baselines,
             shares,
-            kappas,
         }
     }
 
@@ -83,7 +78,6 @@ impl<'a> Columns<'a> {
             ("fhat", self.fhats, &one, "[0, 1]"),
             ("baseline", self.baselines, &finite, "[0, 1e100]"),
             ("share", self.shares, &positive, "[1e-30, 1e30]"),
-            ("kappa", self.kappas, &positive, "[1e-30, 1e30]"),
         ] {
             let Some(column) = column else { continue };
             if column.len() != self.len() {
@@ -135,7 +129,6 @@ pub(crate) struct Present {
     pub(crate) fhats: bool,
     pub(crate) baselines: bool,
     pub(crate) shares: bool,
-    pub(crate) kappas: bool,
 }
 
 impl Present {
@@ -144,7 +137,6 @@ impl Present {
             fhats: columns.fhats.is_some(),
             baselines: columns.baselines.is_some(),
             shares: columns.shares.is_some(),
-            kappas: columns.kappas.is_some(),
         }
     }
 
@@ -153,7 +145,6 @@ impl Present {
             ("fhat", self.fhats, other.fhats),
             ("baseline", self.baselines, other.baselines),
             ("share", self.shares, other.shares),
-            ("kappa", self.kappas, other.kappas),
         ] {
             if ours != theirs {
                 return Err(ColumnsError::Unequal { name });

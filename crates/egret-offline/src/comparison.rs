@@ -278,7 +278,6 @@ impl<'a> PairedColumns<'a> {
             fhats: self.predictions.map(|columns| columns[0]),
             baselines: self.predictions.map(|columns| columns[1 + policy]),
             shares: self.shares,
-            kappas: None,
         }
     }
 

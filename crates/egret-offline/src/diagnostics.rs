@@ -1,7 +1,6 @@
 use serde::Serialize;
 
 use crate::Columns;
-use crate::lanes::sum;
 use crate::moments::{Moments, Terms};
 use crate::pareto_tail::pareto_shape;
 
@@ -24,8 +23,6 @@ pub struct Diagnostics {
     pub mean_weight: f64,
     /// Its standard error.
     pub mean_weight_error: f64,
-    /// The mean κ, where it was told.
-    pub kappa: Option<f64>,
     /// The shape k of a generalised Pareto distribution through the largest hw: above ½ their variance is infinite, above 1 their
     /// mean. None where there are too few, or all are alike.
     pub pareto_k: Option<f64>,
@@ -36,7 +33,6 @@ pub struct Diagnostics {
 pub(crate) struct WeightSummary {
     moments: Moments,
     zeros: u64,
-    kappas: Option<f64>,
     /// By w.
     largest: Top,
     /// By hw, where there is an h.
@@ -50,7 +46,6 @@ impl WeightSummary {
         Self {
             moments: Moments::default(),
             zeros: 0,
-            kappas: None,
             largest: Top::new(),
             heaviest: None,
             largest_baseline: 0.0,
@@ -77,7 +72,6 @@ impl WeightSummary {
         Self {
             moments: Moments::of(&terms),
             zeros: zeros(weights),
-            kappas: columns.kappas.map(sum),
             largest,
             heaviest,
             largest_baseline: columns.baselines.map_or(0.0, |baselines| {
@@ -89,10 +83,6 @@ impl WeightSummary {
     pub(crate) fn merge(&mut self, later: &Self) {
         self.moments.merge(&later.moments);
         self.zeros += later.zeros;
-        self.kappas = match (self.kappas, later.kappas) {
-            (Some(sum), Some(more)) => Some(sum + more),
-            (sum, more) => sum.or(more),
-        };
         self.largest.merge(&later.largest);
         match (&mut self.heaviest, &later.heaviest) {
             (Some(top), Some(more)) => top.merge(more),
@@ -124,7 +114,6 @@ impl WeightSummary {
             zero_share: self.zeros as f64 / n,
             mean_weight: self.moments.estimate(),
             mean_weight_error: self.moments.standard_error(),
-            kappa: self.kappas.map(|sum| sum / n),
             pareto_k: pareto_shape(&heaviest.values, self.moments.n),
         }
     }
@@ -191,7 +180,6 @@ mod tests {
         let columns = Columns {
             losses: &[0.0; 4],
             weights: &[0.0, 1.0, 3.0, 0.0],
-            kappas: Some(&[1.0, 2.0, 2.0, 3.0]),
             ..Columns::default()
         };
         let summary = WeightSummary::of(&columns, &WeightSummary::new());
@@ -205,7 +193,6 @@ mod tests {
         assert_eq!(found.mean_weight, 1.0);
         // Variance (1 + 0 + 4 + 1)/3 = 2.
         assert!((found.mean_weight_error - 0.5_f64.sqrt()).abs() < 1e-15);
-        assert_eq!(found.kappa, Some(2.0));
         assert_eq!(found.pareto_k, None);
     }
 

@@ -35,8 +35,6 @@ pub struct Estimate {
     pub mean_weight: f64,
     /// The share of events with weight 0.
     pub zero_share: f64,
-    /// The mean κ of the log, where it was told.
-    pub kappa: Option<f64>,
     /// How many more events, like those seen, make the interval half as wide.
     pub more_events: Option<u64>,
     /// Whether to trust it.

@@ -262,7 +262,6 @@ impl Source<'_> {
             max_weight: self.total.weights.max_weight(),
             mean_weight: diagnostics.mean_weight,
             zero_share: diagnostics.zero_share,
-            kappa: diagnostics.kappa,
             more_events,
             verdict: Verdict::of(&subject),
         }

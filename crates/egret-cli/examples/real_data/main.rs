@@ -144,7 +144,6 @@ fn outcomes(data: &DataSet, seed: u64) -> Result<Vec<Outcome>> {
                 fhats: Some(&predictions),
                 baselines: Some(&baselines),
                 shares: Some(&shares),
-                kappas: None,
             };
             for estimate in estimates(&columns)? {
                 outcomes.push(Outcome {

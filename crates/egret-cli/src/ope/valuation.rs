@@ -58,7 +58,6 @@ impl Weighted {
             fhats: self.optional(&self.fhats),
             baselines: self.optional(baselines),
             shares: self.optional(&self.shares),
-            kappas: None,
         }
     }
 

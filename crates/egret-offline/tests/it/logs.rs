@@ -21,7 +21,6 @@ impl Log {
             fhats: Some(&self.fhats),
             baselines: Some(&self.baselines),
             shares: self.shares.as_deref(),
-            kappas: None,
         }
     }
 
