@@ -1,11 +1,23 @@
 //! Experiments with contextual bandits: data sets and simulators, players, paired runs, the paper's studies.
 
+mod egret_player;
 mod environment;
+mod exhaust_summary;
+mod journal;
 mod loss_function;
+mod paired_difference;
 mod player;
+mod run;
+mod study;
 mod supervised;
 
+pub use egret_player::EgretContender;
 pub use environment::{Environment, World};
+pub use exhaust_summary::{ExhaustSummary, Spread};
+pub use journal::{Journal, JournalError};
 pub use loss_function::LossFunction;
+pub use paired_difference::{PairedDifference, Standing};
 pub use player::{Contender, Move, PlayError, Player, Turn};
+pub use run::{Run, RunRecord, Stretch};
+pub use study::{Progress, Silent, StudyError, Task, run_all};
 pub use supervised::{Supervised, SupervisedError, SupervisedToBandit};

@@ -31,8 +31,8 @@ pub trait Player<A> {
     /// Learns from rounds that it decided.
     fn learn(&mut self, turns: &[Turn<'_, A>]) -> Result<(), PlayError>;
 
-    /// What it takes for the best action now, if it can tell.
-    fn greedy(&self, _x: &Context) -> Result<Option<A>, PlayError> {
+    /// How far the action is from what the player takes for the best one now, if it can tell.
+    fn distance(&self, _x: &Context, _action: &A) -> Result<Option<f64>, PlayError> {
         Ok(None)
     }
 }

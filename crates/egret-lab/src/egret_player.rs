@@ -1,0 +1,83 @@
+use std::any::Any;
+
+use egret::{Action, Context, DecideError, Learner, OracleSpec, Settings};
+use serde::{Deserialize, Serialize};
+
+use crate::{Contender, Environment, Move, PlayError, Player, Turn};
+
+/// One of egret's own learners, by its settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EgretContender {
+    /// What tables call it.
+    pub name: String,
+    /// How losses are predicted.
+    pub oracle: OracleSpec,
+    /// How it plays and learns; the seed is each run's own.
+    pub settings: Settings,
+    /// After how many decisions it learns.
+    pub batch: usize,
+}
+
+impl<A: Action> Contender<A> for EgretContender {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn fingerprint(&self) -> String {
+        serde_json::to_string(self).expect("settings are plain data")
+    }
+
+    fn batch(&self) -> usize {
+        self.batch
+    }
+
+    fn player(
+        &self,
+        environment: &dyn Environment<A>,
+        seed: u64,
+    ) -> Result<Box<dyn Player<A>>, PlayError> {
+        let settings = Settings {
+            seed,
+            ..self.settings.clone()
+        };
+        let oracle = environment.oracle(&self.oracle)?;
+        let learner = Learner::new(environment.measure(), oracle, settings)?;
+        Ok(Box::new(EgretPlayer { learner }))
+    }
+}
+
+struct EgretPlayer<A: Action> {
+    learner: Learner<Context, A>,
+}
+
+impl<A: Action> Player<A> for EgretPlayer<A> {
+    fn decide(&mut self, event: u64, x: &Context) -> Result<Move<A>, PlayError> {
+        Ok(Move::Decided(self.learner.decide(event, x)?))
+    }
+
+    fn learn(&mut self, turns: &[Turn<'_, A>]) -> Result<(), PlayError> {
+        let events: Vec<_> = turns
+            .iter()
+            .filter_map(|turn| Some(turn.played.decision()?.observed(turn.x, turn.loss)))
+            .collect();
+        Ok(self.learner.learn(&events)?)
+    }
+
+    fn distance(&self, x: &Context, action: &A) -> Result<Option<f64>, PlayError> {
+        let oracle = self.learner.oracle();
+        let (Some(line), Some(pieces), Some(action)) = (
+            self.learner.measure().on_the_line(),
+            oracle.monotone_pieces(),
+            (action as &dyn Any).downcast_ref::<f64>(),
+        ) else {
+            return Ok(None);
+        };
+        let mut prepared = Vec::new();
+        oracle
+            .prepare(x, &mut prepared)
+            .map_err(DecideError::from)?;
+        let (low, high) = line.bounds();
+        let best = pieces.argmin(&prepared).clamp(low, high);
+        Ok(Some((action - best).abs()))
+    }
+}

@@ -1,0 +1,104 @@
+use egret::Decision;
+use serde::{Deserialize, Serialize};
+
+/// The decisions of a run, as their log would show them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ExhaustSummary {
+    /// Which share of actions were point masses.
+    pub atoms: f64,
+    /// Draws of μ to find β.
+    pub draws: Spread,
+    /// Draws of μ until an action was accepted.
+    pub proposals: Spread,
+    /// 1/z: by how much g falls short of a density.
+    pub kappa: Option<Spread>,
+    /// dP/dμ at the action, of those that have one.
+    pub density: Option<Spread>,
+    /// Its inverse: the weight of the uniform policy.
+    pub weight: Option<Spread>,
+    /// How far the action is from the greedy one, at every sixteenth decision.
+    pub distance: Option<Spread>,
+}
+
+/// A mean and five quantiles.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The mean.
+    pub mean: f64,
+    /// At 5, 25, 50, 75 and 95%.
+    pub quantiles: [f64; 5],
+}
+
+impl Spread {
+    /// The levels of its quantiles.
+    pub const LEVELS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
+
+    /// Of numbers in any order; none of none.
+    pub fn of(mut values: Vec<f64>) -> Option<Self> {
+        if values.is_empty() {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let last = values.len() - 1;
+        let quantiles = Self::LEVELS.map(|level| {
+            let place = (level * last as f64).round() as usize;
+            *values.select_nth_unstable_by(place, f64::total_cmp).1
+        });
+        Some(Self { mean, quantiles })
+    }
+}
+
+/// The numbers of a run while it goes on.
+#[derive(Debug, Default)]
+pub(crate) struct Gathering {
+    decisions: u64,
+    atoms: u64,
+    draws: Vec<f64>,
+    proposals: Vec<f64>,
+    kappas: Vec<f64>,
+    densities: Vec<f64>,
+    distances: Vec<f64>,
+}
+
+impl Gathering {
+    pub(crate) fn add<A>(&mut self, decision: &Decision<A>, distance: Option<f64>) {
+        self.decisions += 1;
+        self.proposals.push(decision.proposals as f64);
+        match decision.propensity.density() {
+            Some(density) => self.densities.push(density.get()),
+            None => self.atoms += 1,
+        }
+        let draws = decision.capped.map_or(0, |capped| {
+            self.kappas.push(1.0 / capped.z.value);
+            capped.certificate.draws
+        });
+        self.draws.push(draws as f64);
+        self.distances.extend(distance);
+    }
+
+    pub(crate) fn finish(self) -> Option<ExhaustSummary> {
+        let weights = self.densities.iter().map(|density| 1.0 / density).collect();
+        Some(ExhaustSummary {
+            atoms: self.atoms as f64 / self.decisions as f64,
+            draws: Spread::of(self.draws)?,
+            proposals: Spread::of(self.proposals)?,
+            kappa: Spread::of(self.kappas),
+            weight: Spread::of(weights),
+            density: Spread::of(self.densities),
+            distance: Spread::of(self.distances),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_a_hundred_and_one() {
+        let spread = Spread::of((0..=100).rev().map(f64::from).collect()).expect("some");
+        assert_eq!(spread.mean, 50.0);
+        assert_eq!(spread.quantiles, [5.0, 25.0, 50.0, 75.0, 95.0]);
+        assert_eq!(Spread::of(Vec::new()), None);
+    }
+}

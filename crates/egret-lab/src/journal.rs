@@ -1,0 +1,148 @@
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Results as they come in, one line each under the key of what was run: what is there is not run again.
+///
+/// A line is written at once and whole. If the last one was cut by a crash, it is dropped, and its run is made again.
+pub struct Journal<T> {
+    path: PathBuf,
+    known: BTreeMap<String, T>,
+    file: Mutex<File>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line<T> {
+    key: String,
+    result: T,
+}
+
+impl<T: Serialize + DeserializeOwned + Clone> Journal<T> {
+    /// Opens or makes the file, and the folders on its way.
+    pub fn open(path: &Path) -> Result<Self, JournalError> {
+        let failed = |error| JournalError::Io {
+            path: path.to_owned(),
+            error,
+        };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(failed(error)),
+        };
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let mut known = BTreeMap::new();
+        for (line, content) in text[..whole].lines().enumerate() {
+            let Line { key, result } =
+                serde_json::from_str(content).map_err(|error| JournalError::Line {
+                    path: path.to_owned(),
+                    line: line + 1,
+                    error,
+                })?;
+            known.insert(key, result);
+        }
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(failed)?;
+        file.set_len(whole as u64).map_err(failed)?;
+        Ok(Self {
+            path: path.to_owned(),
+            known,
+            file: Mutex::new(file),
+        })
+    }
+
+    /// What was found when it was opened.
+    pub fn known(&self, key: &str) -> Option<&T> {
+        self.known.get(key)
+    }
+
+    /// Adds a result.
+    pub fn add(&self, key: &str, result: &T) -> Result<(), JournalError> {
+        let line = Line {
+            key: key.to_owned(),
+            result,
+        };
+        let mut text = serde_json::to_string(&line).map_err(|error| JournalError::Line {
+            path: self.path.clone(),
+            line: 0,
+            error,
+        })?;
+        text.push('\n');
+        let mut file = self.file.lock().expect("no thread panics while it writes");
+        file.write_all(text.as_bytes())
+            .map_err(|error| JournalError::Io {
+                path: self.path.clone(),
+                error,
+            })
+    }
+}
+
+/// Why results cannot be kept.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// Reading or writing failed.
+    #[error("{path}: {error}")]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A line is no result.
+    #[error("line {line} of {path} is not a result ({error}): move the file away to start anew")]
+    Line {
+        /// Which file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// Why.
+        error: serde_json::Error,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_added_is_known_and_a_cut_line_is_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a/journal.jsonl");
+        let journal = Journal::<f64>::open(&path).expect("opens");
+        journal.add("one", &0.1).expect("written");
+        journal.add("two", &0.2).expect("written");
+        drop(journal);
+        let text = std::fs::read_to_string(&path).expect("there");
+        std::fs::write(&path, &text[..text.len() - 3]).expect("written");
+
+        let journal = Journal::<f64>::open(&path).expect("opens");
+        assert_eq!(journal.known("one"), Some(&0.1));
+        assert_eq!(journal.known("two"), None);
+        journal.add("two", &0.25).expect("written");
+        drop(journal);
+        let journal = Journal::<f64>::open(&path).expect("opens");
+        assert_eq!(journal.known("two"), Some(&0.25));
+    }
+
+    #[test]
+    fn a_line_that_is_no_result_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("journal.jsonl");
+        std::fs::write(&path, "{\"key\":\"a\",\"result\":1.0}\n{\"key\":3}\n").expect("written");
+        let Err(error) = Journal::<f64>::open(&path) else {
+            panic!("the second line is damaged");
+        };
+        assert!(error.to_string().starts_with("line 2 of "), "{error}");
+    }
+}
