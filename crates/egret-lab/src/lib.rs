@@ -1,11 +1,18 @@
 //! Experiments with contextual bandits: data sets and simulators, players, paired runs, the paper's studies.
 
+mod data_folder;
+mod encoding;
 mod environment;
 mod loss_function;
+mod parquet_table;
 mod player;
 mod supervised;
+mod table;
 
+pub use data_folder::{DataFile, DataFolder, DataFolderError, PAPER_SETS, PaperSet};
+pub use encoding::{Encoding, EncodingError, EncodingProblem, MissingLabels};
 pub use environment::{Environment, World};
 pub use loss_function::LossFunction;
 pub use player::{Contender, Move, PlayError, Player, Turn};
 pub use supervised::{Supervised, SupervisedError, SupervisedToBandit};
+pub use table::{Column, Table, TableError, Values};
