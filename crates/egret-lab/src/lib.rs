@@ -1,17 +1,23 @@
 //! Experiments with contextual bandits: data sets and simulators, players, paired runs, the paper's studies.
 
+mod data_folder;
 mod egret_player;
+mod encoding;
 mod environment;
 mod exhaust_summary;
 mod journal;
 mod loss_function;
 mod paired_difference;
+mod parquet_table;
 mod player;
 mod run;
 mod study;
 mod supervised;
+mod table;
 
+pub use data_folder::{DataFile, DataFolder, DataFolderError, PAPER_SETS, PaperSet};
 pub use egret_player::EgretContender;
+pub use encoding::{Encoding, EncodingError, EncodingProblem, MissingLabels};
 pub use environment::{Environment, World};
 pub use exhaust_summary::{ExhaustSummary, Spread};
 pub use journal::{Journal, JournalError};
@@ -21,3 +27,4 @@ pub use player::{Contender, Move, PlayError, Player, Turn};
 pub use run::{Run, RunRecord, Stretch};
 pub use study::{Progress, Silent, StudyError, Task, run_all};
 pub use supervised::{Supervised, SupervisedError, SupervisedToBandit};
+pub use table::{Column, Table, TableError, Values};

@@ -14,6 +14,7 @@ pub struct Supervised {
     fingerprint: u32,
     width: usize,
     rows: Vec<(Context, f64)>,
+    dropped: usize,
 }
 
 impl Supervised {
@@ -55,7 +56,19 @@ impl Supervised {
             fingerprint: hash.finalize(),
             width,
             rows,
+            dropped: 0,
         })
+    }
+
+    /// Under another name.
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    pub(crate) fn with_dropped(mut self, dropped: usize) -> Self {
+        self.dropped = dropped;
+        self
     }
 
     /// What it is called.
@@ -66,6 +79,11 @@ impl Supervised {
     /// How many features a context has.
     pub fn width(&self) -> usize {
         self.width
+    }
+
+    /// How many rows of the file had no label, and were left out.
+    pub fn dropped(&self) -> usize {
+        self.dropped
     }
 
     /// Contexts and labels, in the order of the file.
