@@ -1,4 +1,3 @@
-use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -17,16 +16,31 @@ pub const GREY: RGBColor = RGBColor(110, 110, 110);
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// What `draw` leaves on a white sheet, as SVG.
-pub fn drawn(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<()>) -> Result<String> {
+///
+/// `draw` may fail with any error that a [`DrawError`] turns into.
+pub fn drawn<E: From<DrawError>>(
+    size: (u32, u32),
+    draw: impl FnOnce(&Area<'_>) -> Result<(), E>,
+) -> Result<String, E> {
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        area.fill(&WHITE)?;
+        area.fill(&WHITE).map_err(DrawError::of)?;
         draw(&area)?;
-        area.present()
-            .map_err(|error| anyhow!("the picture could not be drawn: {error}"))?;
+        area.present().map_err(DrawError::of)?;
     }
     Ok(svg)
+}
+
+/// A picture that could not be drawn.
+#[derive(Debug, thiserror::Error)]
+#[error("the picture could not be drawn: {0}")]
+pub struct DrawError(String);
+
+impl DrawError {
+    fn of(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
 }
 
 /// A short line, whole or dashed, for a legend.
