@@ -2,15 +2,21 @@ use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
-// Okabe and Ito's colours: told apart by the colour-blind and in grey.
+use crate::Colour;
+
 /// The first line to look at.
-pub const BLUE: RGBColor = RGBColor(0, 114, 178);
+pub const BLUE: RGBColor = of(Colour::Blue);
 /// What it is compared with.
-pub const VERMILION: RGBColor = RGBColor(213, 94, 0);
+pub const VERMILION: RGBColor = of(Colour::Vermilion);
 /// A third.
-pub const GREEN: RGBColor = RGBColor(0, 158, 115);
+pub const GREEN: RGBColor = of(Colour::Green);
 /// What stands in the background.
-pub const GREY: RGBColor = RGBColor(110, 110, 110);
+pub const GREY: RGBColor = of(Colour::Grey);
+
+const fn of(colour: Colour) -> RGBColor {
+    let (red, green, blue) = colour.rgb();
+    RGBColor(red, green, blue)
+}
 
 /// A part of a picture.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
