@@ -7,13 +7,14 @@ use clap::Args;
 use egret::{Context, Decision, DensityKind, Item, Model, Space, Vector};
 use egret_log::{LoggedAction, Mode, OnBad, PHILOX, Reader, Record};
 use egret_offline::{AuditReport, Audited, Auditor, Placed, Replayer, TestRow};
+use egret_report::sheet::thousands;
+use egret_report::{Section, output};
 use serde::Serialize;
 
 use crate::kind::{Kind, learner_of};
-use crate::output::{self, PlotKind};
+use crate::plot_kind::PlotKind;
 use crate::progress::reading;
-use crate::section::{self, Section};
-use crate::sheet::thousands;
+use crate::spare_inputs::spare_inputs;
 
 /// What `egret audit` is told.
 #[derive(Debug, Args)]
@@ -65,7 +66,7 @@ pub fn audit(args: &AuditArgs) -> Result<(String, bool)> {
         ("--skip-bad", args.skip_bad.as_deref()),
     ];
     let inputs = args.logs.iter().chain(&args.models);
-    output::spare_inputs(&outputs, inputs.map(PathBuf::as_path))?;
+    spare_inputs(&outputs, inputs.map(PathBuf::as_path))?;
     let findings = look(args)?;
     if let (Some(kind), Some(path)) = (plot, &args.plot) {
         let picture = match kind {
@@ -316,7 +317,7 @@ impl Findings {
 
     fn html(&self) -> Result<String> {
         let section = self.section().html(&picture::evidence(&self.report)?);
-        Ok(section::page(
+        Ok(egret_report::page(
             "egret audit",
             "Is the log what it says?",
             &section,

@@ -15,6 +15,7 @@ use std::{fs, thread};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use egret::Normalization;
+use egret_report::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
@@ -23,7 +24,6 @@ use self::off_policy::{OffPolicy, Policy};
 use self::one_decision::OneDecision;
 use self::online::Run;
 use self::pricing::Customer;
-use crate::output;
 
 /// What `egret demo` is told.
 #[derive(Debug, Args)]

@@ -11,13 +11,14 @@ use egret_offline::{
     OfflineProtocol, Order, Parts, Recipe, Selection, SelectionError, Trained, Training,
     TrainingSettings, Validation,
 };
+use egret_report::{Section, output};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::lesson_log::{self, Counts, LogArgs, Rows};
 use crate::oracle_args::{self, MethodKind, OracleArgs, OracleKind, TrainingArgs};
-use crate::output::{self, PlotKind};
-use crate::section::Section;
+use crate::plot_kind::PlotKind;
+use crate::spare_inputs::spare_inputs;
 
 /// What `egret learn` is told.
 #[derive(Debug, Args)]
@@ -77,7 +78,7 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
         ("--plot", args.plot.as_deref()),
         ("--skip-bad", args.log.skip_bad.as_deref()),
     ];
-    output::spare_inputs(&outputs, args.log.inputs())?;
+    spare_inputs(&outputs, args.log.inputs())?;
     let log = lesson_log::read(&args.log, args.json)?;
     let work = Work {
         args,
@@ -96,7 +97,7 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
             PlotKind::Svg => curve,
             PlotKind::Html => {
                 let section = findings.section().html(&curve);
-                crate::section::page("egret learn", "Learning from a log", &section)
+                egret_report::page("egret learn", "Learning from a log", &section)
             }
         });
     }
@@ -222,7 +223,7 @@ impl Work<'_> {
         );
         bar.finish_and_clear();
         if let Some(error) = failed {
-            return Err(error);
+            return Err(error.into());
         }
         Ok(Done {
             recipe,

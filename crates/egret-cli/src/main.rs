@@ -9,11 +9,10 @@ mod lesson_log;
 mod model_file;
 mod ope;
 mod oracle_args;
-mod output;
+mod plot_kind;
 mod progress;
-mod section;
 mod select;
-mod sheet;
+mod spare_inputs;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;

@@ -12,9 +12,11 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use egret_offline::{Confidence, Estimator, IntervalKind, Plan};
+use egret_report::output;
 
 use self::target_spec::{NamedTarget, TARGETS, TargetSpec};
-use crate::output::{self, PlotKind};
+use crate::plot_kind::PlotKind;
+use crate::spare_inputs::spare_inputs;
 
 /// What `egret ope` is told.
 #[derive(Debug, Args)]
@@ -190,7 +192,7 @@ impl<'a> Request<'a> {
             // SLOPE goes by it; it is not reported.
             intervals.push(IntervalKind::Normal);
         }
-        output::spare_inputs(
+        spare_inputs(
             &[
                 ("--skip-bad", args.skip_bad.as_deref()),
                 ("--plot", args.plot.as_deref()),

@@ -7,6 +7,7 @@ use egret::{Blueprint, Context, Settings};
 use egret_offline::{
     Judging, KnownAction, LoggedExample, Recipe, Selection, Standing, TrainingSettings, Validation,
 };
+use egret_report::{Section, output};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
@@ -14,8 +15,8 @@ use serde_json::Value;
 use crate::lesson_log::{self, Counts, LogArgs, Rows};
 use crate::ope::picture::{self, Line};
 use crate::oracle_args::{self, MethodKind, OracleArgs, OracleKind, TrainingArgs};
-use crate::output::{self, PlotKind};
-use crate::section::Section;
+use crate::plot_kind::PlotKind;
+use crate::spare_inputs::spare_inputs;
 
 /// What `egret select` is told.
 #[derive(Debug, Args)]
@@ -78,7 +79,7 @@ pub fn select(args: &SelectArgs) -> Result<String> {
         ("--plot", args.plot.as_deref()),
         ("--skip-bad", args.log.skip_bad.as_deref()),
     ];
-    output::spare_inputs(&outputs, args.log.inputs().chain(args.grid.as_deref()))?;
+    spare_inputs(&outputs, args.log.inputs().chain(args.grid.as_deref()))?;
     let grid = args.grid.as_deref().map(read_grid).transpose()?;
     let log = lesson_log::read(&args.log, args.json)?;
     let recipes = match grid {
@@ -97,7 +98,7 @@ pub fn select(args: &SelectArgs) -> Result<String> {
             PlotKind::Svg => forest,
             PlotKind::Html => {
                 let section = findings.section().html(&forest);
-                crate::section::page("egret select", "Candidates on held-out events", &section)
+                egret_report::page("egret select", "Candidates on held-out events", &section)
             }
         });
     }

@@ -1,8 +1,7 @@
 use anyhow::Result;
 use egret_offline::AuditReport;
+use egret_report::sheet::{BLUE, GREEN, GREY, VERMILION, drawn, legend_line, thousands};
 use plotters::prelude::*;
-
-use crate::sheet::{BLUE, GREEN, GREY, VERMILION, drawn, legend_line, thousands};
 
 const COLOURS: [RGBColor; 4] = [BLUE, VERMILION, GREEN, GREY];
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use anyhow::Result;
 use egret::{Normalization, Settings};
 use egret_log::{Format, LossSource, Mode, Record, Writer};
+use egret_report::output;
 
 use super::off_policy::Policy;
 use super::online::{self, Run};
 use super::pricing::Customer;
-use crate::output;
 
 /// Writes what the other commands take: CappedIGW's log, and its model before, halfway and after.
 ///

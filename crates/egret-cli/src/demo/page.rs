@@ -1,7 +1,7 @@
+use egret_report::sheet::thousands;
+
 use super::Findings;
 use super::report;
-use crate::section;
-use crate::sheet::thousands;
 
 /// One page with all pictures and tables inside: it asks nothing of any network.
 pub fn html(findings: &Findings, pictures: &[String; 3]) -> String {
@@ -18,5 +18,5 @@ pub fn html(findings: &Findings, pictures: &[String; 3]) -> String {
         thousands(findings.decisions as f64),
         findings.seed,
     );
-    section::page("egret demo", &heading, &sections)
+    egret_report::page("egret demo", &heading, &sections)
 }

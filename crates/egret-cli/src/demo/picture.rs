@@ -1,10 +1,10 @@
 use anyhow::Result;
+use egret_report::sheet::{Area, BLUE, GREEN, GREY, VERMILION, drawn, legend_line, thousands};
 use plotters::prelude::*;
 
 use super::Curves;
 use super::off_policy::{OffPolicy, Weights};
 use super::one_decision::OneDecision;
-use crate::sheet::{Area, BLUE, GREEN, GREY, VERMILION, drawn, legend_line, thousands};
 
 /// Mean loss after each decision, for the four learners and the best smooth policy.
 pub fn learning(curves: &Curves, best_smooth_tau: f64) -> Result<String> {

@@ -1,10 +1,11 @@
 use std::path::Path;
 
+use egret_report::Section;
+use egret_report::sheet::thousands;
+
 use super::Findings;
 use super::audit::LARGEST_Z;
 use super::off_policy::Weights;
-use crate::section::Section;
-use crate::sheet::thousands;
 
 /// What the demo found, for a terminal.
 pub fn text(findings: &Findings) -> String {

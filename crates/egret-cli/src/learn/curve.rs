@@ -1,8 +1,7 @@
 use anyhow::Result;
 use egret_offline::Epoch;
+use egret_report::sheet::{Area, BLUE, VERMILION, drawn};
 use plotters::prelude::*;
-
-use crate::sheet::{Area, BLUE, VERMILION, drawn};
 
 /// The squared error and the value on validation rows, epoch by epoch, one below the other.
 pub fn draw(epochs: &[Epoch]) -> Result<String> {

@@ -3,14 +3,14 @@ use egret_offline::{
     Candidate, Confidence, Diagnostics, Difference, Estimate, IntervalKind, PathPoint, VerdictKind,
     slope,
 };
+use egret_report::Section;
+use egret_report::sheet::thousands;
 use serde::Serialize;
 
 use super::Request;
 use super::picture::{self, Line, Sequence, percent};
 use super::valuation::Valuation;
 use super::weights::Weights;
-use crate::section::{self, Section};
-use crate::sheet::thousands;
 
 /// One estimate of one policy, as `--json` prints it.
 #[derive(Debug, Clone, Serialize)]
@@ -108,7 +108,7 @@ impl Findings {
             pictures += &picture::sequences(&sequences, self.level)?;
         }
         let sections = self.section().html(&pictures);
-        Ok(section::page(
+        Ok(egret_report::page(
             "egret ope",
             "What other policies would have lost",
             &sections,

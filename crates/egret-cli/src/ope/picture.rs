@@ -1,8 +1,8 @@
 use anyhow::Result;
+use egret_report::sheet::{BLUE, GREEN, GREY, VERMILION, drawn, thousands};
 use plotters::prelude::*;
 
 use super::weights::Weights;
-use crate::sheet::{BLUE, GREEN, GREY, VERMILION, drawn, thousands};
 
 /// One line of the forest: an estimate with its interval.
 pub struct Line {

@@ -1,32 +1,52 @@
-use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
-// Okabe and Ito's colours: told apart by the colour-blind and in grey.
+use crate::Colour;
+
 /// The first line to look at.
-pub const BLUE: RGBColor = RGBColor(0, 114, 178);
+pub const BLUE: RGBColor = of(Colour::Blue);
 /// What it is compared with.
-pub const VERMILION: RGBColor = RGBColor(213, 94, 0);
+pub const VERMILION: RGBColor = of(Colour::Vermilion);
 /// A third.
-pub const GREEN: RGBColor = RGBColor(0, 158, 115);
+pub const GREEN: RGBColor = of(Colour::Green);
 /// What stands in the background.
-pub const GREY: RGBColor = RGBColor(110, 110, 110);
+pub const GREY: RGBColor = of(Colour::Grey);
+
+const fn of(colour: Colour) -> RGBColor {
+    let (red, green, blue) = colour.rgb();
+    RGBColor(red, green, blue)
+}
 
 /// A part of a picture.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// What `draw` leaves on a white sheet, as SVG.
-pub fn drawn(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<()>) -> Result<String> {
+///
+/// `draw` may fail with any error that a [`DrawError`] turns into.
+pub fn drawn<E: From<DrawError>>(
+    size: (u32, u32),
+    draw: impl FnOnce(&Area<'_>) -> Result<(), E>,
+) -> Result<String, E> {
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        area.fill(&WHITE)?;
+        area.fill(&WHITE).map_err(DrawError::of)?;
         draw(&area)?;
-        area.present()
-            .map_err(|error| anyhow!("the picture could not be drawn: {error}"))?;
+        area.present().map_err(DrawError::of)?;
     }
     Ok(svg)
+}
+
+/// A picture that could not be drawn.
+#[derive(Debug, thiserror::Error)]
+#[error("the picture could not be drawn: {0}")]
+pub struct DrawError(String);
+
+impl DrawError {
+    fn of(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
 }
 
 /// A short line, whole or dashed, for a legend.

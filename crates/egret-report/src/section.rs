@@ -1,6 +1,8 @@
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
+use crate::escape::escape;
+
 /// A table with words around it, for a terminal and for a page.
 pub struct Section {
     /// What it is about.
@@ -103,9 +105,3 @@ th, td { padding: .25rem .75rem; border-bottom: 1px solid #ccc; text-align: righ
 .word { text-align: left }\
 .wide { overflow-x: auto }\
 svg { max-width: 100%; height: auto }";
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-}

@@ -1,0 +1,96 @@
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+/// Writes a file whole or not at all: beside its place first, then renamed.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    write_all(&[(path, bytes)])
+}
+
+/// Writes files that belong together: none is in its place before all are written beside it.
+pub fn write_all(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
+    let mut written = Vec::new();
+    for &(path, bytes) in files {
+        let beside = beside(path, bytes).map_err(|cause| WriteError::new(path, cause))?;
+        if path.is_dir() {
+            let cause = io::Error::from(io::ErrorKind::IsADirectory);
+            return Err(WriteError::new(path, cause));
+        }
+        written.push((path, beside));
+    }
+    for (path, file) in written {
+        file.persist(path)
+            .map_err(|failed| WriteError::new(path, failed.error))?;
+    }
+    Ok(())
+}
+
+/// A file that could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot write {}: name a place in a folder that is there and can be written",
+    path.display()
+)]
+pub struct WriteError {
+    path: PathBuf,
+    #[source]
+    cause: io::Error,
+}
+
+impl WriteError {
+    fn new(path: &Path, cause: io::Error) -> Self {
+        let path = path.to_owned();
+        Self { path, cause }
+    }
+}
+
+fn beside(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let mut file = readable(&mut Builder::new()).tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+/// As any new file, where temporary ones would be for one's own eyes.
+#[cfg(unix)]
+fn readable<'a, 'b>(builder: &'a mut Builder<'b, 'b>) -> &'a mut Builder<'b, 'b> {
+    use std::os::unix::fs::PermissionsExt as _;
+    builder.permissions(std::fs::Permissions::from_mode(0o666))
+}
+
+#[cfg(not(unix))]
+fn readable<'a, 'b>(builder: &'a mut Builder<'b, 'b>) -> &'a mut Builder<'b, 'b> {
+    builder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_whole_or_absent() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.txt");
+        write(&path, b"whole").expect("written");
+        assert_eq!(std::fs::read(&path).expect("there"), b"whole");
+        assert!(write(&folder.path().join("no/such/a.txt"), b"x").is_err());
+        let names = std::fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(names, 1);
+    }
+
+    #[test]
+    fn files_that_belong_together_are_all_there_or_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (one, other) = (folder.path().join("a"), folder.path().join("no/such/b"));
+        assert!(write_all(&[(&one, b"1"), (&other, b"2")]).is_err());
+        assert!(write_all(&[(&one, b"1"), (folder.path(), b"2")]).is_err());
+        assert_eq!(
+            std::fs::read_dir(folder.path()).expect("a folder").count(),
+            0
+        );
+    }
+}
