@@ -1,5 +1,6 @@
 use crate::chart_error::ordered;
 use crate::drawing::{At, Drawing, Ink};
+use crate::heading::Key;
 use crate::row_frame::{RowFrame, Rows};
 use crate::series::ink;
 use crate::{Axis, ChartError, Colour, Picture, Series};
@@ -71,10 +72,13 @@ impl SpreadChart {
             .iter()
             .map(|series| |drawing: &mut Drawing, at: At| sample(drawing, at, series.colour))
             .collect();
-        let mut legend: Vec<(&str, &dyn Fn(&mut Drawing, At))> = Vec::new();
+        let mut legend = Vec::new();
         if 1 < self.series.len() {
             for (series, sample) in self.series.iter().zip(&samples) {
-                legend.push((&series.name, sample));
+                legend.push(Key {
+                    name: &series.name,
+                    sample,
+                });
             }
         }
         let mut rows = RowFrame {
@@ -83,6 +87,7 @@ impl SpreadChart {
             axis: &self.axis,
             span: self.axis.span(values, 0.04)?,
             reference: self.reference,
+            sides: None,
             rows: self
                 .rows
                 .iter()
@@ -141,7 +146,7 @@ fn spread(rows: &mut Rows, y: f64, quantiles: &Quantiles, colour: Colour) {
 
 fn sample(drawing: &mut Drawing, (x, y): At, colour: Colour) {
     whiskers(drawing, y, (x - 13.0, x + 13.0), colour);
-    boxed(drawing, y, (x - 7.0, x + 7.0), Some(x), colour);
+    boxed(drawing, y, (x - 8.0, x + 8.0), Some(x), colour);
 }
 
 fn whiskers(drawing: &mut Drawing, y: f64, (from, to): (f64, f64), colour: Colour) {
