@@ -1,5 +1,7 @@
 //! Experiments with contextual bandits: data sets and simulators, players, paired runs, the paper's studies.
 
+mod arff_table;
+mod csv_table;
 mod data_folder;
 mod encoding;
 mod environment;
