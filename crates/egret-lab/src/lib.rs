@@ -14,7 +14,7 @@ mod table;
 pub use data_folder::{DataFile, DataFolder, DataFolderError, PAPER_SETS, PaperSet};
 pub use encoding::{Encoding, EncodingError, EncodingProblem, MissingLabels};
 pub use environment::{Environment, World};
-pub use loss_function::LossFunction;
+pub use loss_function::{LossFunction, LossFunctionError, QuantileLevel};
 pub use player::{Contender, Move, PlayError, Player, Turn};
 pub use supervised::{Supervised, SupervisedError, SupervisedToBandit};
 pub use table::{Column, Table, TableError, Values};
