@@ -1,5 +1,7 @@
 //! Experiments with contextual bandits: data sets and simulators, players, paired runs, the paper's studies.
 
+mod arff_table;
+mod csv_table;
 mod data_folder;
 mod egret_player;
 mod encoding;
@@ -22,7 +24,7 @@ pub use encoding::{Encoding, EncodingError, EncodingProblem, MissingLabels};
 pub use environment::{Environment, World};
 pub use exhaust_summary::{ExhaustSummary, Spread};
 pub use journal::{Journal, JournalError};
-pub use loss_function::LossFunction;
+pub use loss_function::{LossFunction, LossFunctionError, QuantileLevel};
 pub use paired_difference::{PairedDifference, Standing};
 pub use player::{Contender, Move, PlayError, Player, Turn};
 pub use results_file::{ResultsError, read_results, write_results};

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::parquet_table;
+use crate::{arff_table, csv_table, parquet_table};
 
 /// What a file of data holds: named columns of one length, numbers or categories, values missing here and there.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,16 +101,24 @@ impl Table {
         })
     }
 
-    /// Reads a file: Parquet by the name's ending `.parquet`.
+    /// Reads a file: Parquet, CSV or ARFF by the ending of its name.
     pub fn read(path: &Path) -> Result<Self, TableError> {
         let ending = path.extension().and_then(|ending| ending.to_str());
         match ending.map(str::to_ascii_lowercase).as_deref() {
             Some("parquet") => parquet_table::read(path),
+            Some("csv" | "tsv") => Self::read_csv(path, None),
+            Some("arff") => arff_table::parse(&path.display().to_string(), &text(path)?),
             _ => Err(TableError::new(
                 path.display(),
-                "the name does not say what it is, expected one that ends in .parquet",
+                "the name does not say what it is, expected one that ends in .parquet, .csv, .tsv or .arff",
             )),
         }
+    }
+
+    /// Reads a CSV file whose fields are parted by this; by comma, semicolon or tab as its header has it, if none
+    /// is given.
+    pub fn read_csv(path: &Path, delimiter: Option<u8>) -> Result<Self, TableError> {
+        csv_table::parse(&path.display().to_string(), &text(path)?, delimiter)
     }
 
     /// Says which column is the label unless the user says another, and which are no features.
@@ -208,6 +216,19 @@ impl TableError {
     }
 }
 
+fn text(path: &Path) -> Result<String, TableError> {
+    let bytes = std::fs::read(path).map_err(|error| TableError::unreadable(path, &error))?;
+    Ok(decoded(bytes))
+}
+
+/// UTF-8, or else Latin-1, as older files have it.
+pub(crate) fn decoded(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        let bytes = error.into_bytes();
+        bytes.into_iter().map(char::from).collect()
+    })
+}
+
 /// What a file is called without its folder and ending.
 pub(crate) fn stem(path: &Path) -> String {
     let stem = path.file_stem().map(PathBuf::from).unwrap_or_default();
@@ -268,5 +289,17 @@ mod tests {
     fn a_file_that_is_no_table_is_named() {
         let error = Table::read(Path::new("notes.txt")).expect_err("no table");
         assert!(error.to_string().starts_with("notes.txt: "), "{error}");
+    }
+
+    #[test]
+    fn files_are_read_by_their_ending_and_in_either_alphabet() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let arff = b"@attribute caf\xe9 numeric\n@data\n1\n".to_vec();
+        for (name, bytes) in [("a.CSV", "café\n1\n".as_bytes().to_vec()), ("a.arff", arff)] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).expect("written");
+            let table = Table::read(&path).expect("sound");
+            assert_eq!(table.columns(), [numbers("café", &[1.0])]);
+        }
     }
 }
