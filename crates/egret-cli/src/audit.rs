@@ -345,7 +345,7 @@ impl Findings {
                  most, however long it grows and however often one looks.",
                 report.alpha
             ),
-            header: vec![
+            header: [
                 "test",
                 "hypothesis",
                 "events",
@@ -353,7 +353,9 @@ impl Findings {
                 "largest",
                 "rings at",
                 "rang after",
-            ],
+            ]
+            .map(String::from)
+            .to_vec(),
             words: 2,
             rows: report
                 .tests

@@ -363,7 +363,9 @@ impl Findings {
                 self.validation,
                 self.test
             ),
-            header: vec!["epoch", "validation error", "estimated loss when served"],
+            header: ["epoch", "validation error", "estimated loss when served"]
+                .map(String::from)
+                .to_vec(),
             words: 0,
             rows: shown
                 .map(|epoch| {

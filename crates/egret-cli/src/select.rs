@@ -286,7 +286,7 @@ impl Findings {
                 "{}; {train} to train on, {validation} to stop by, {test} to judge by",
                 self.counts.words()
             ),
-            header: vec![
+            header: [
                 "candidate",
                 "standing",
                 "verdict on the interval",
@@ -294,7 +294,7 @@ impl Findings {
                 "estimate",
                 "low",
                 "high",
-            ],
+            ].map(String::from).to_vec(),
             words: 3,
             rows: rows.collect(),
             after: vec![

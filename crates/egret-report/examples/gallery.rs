@@ -6,8 +6,8 @@ use std::error::Error;
 use std::path::Path;
 
 use egret_report::{
-    Axis, Colour, Interval, IntervalChart, IntervalRow, Line, LineChart, Picture, Quantiles,
-    Series, SpreadChart, SpreadRow,
+    Axis, Claim, Colour, Figure, Interval, IntervalChart, IntervalRow, Line, LineChart, Page, Part,
+    Picture, Quantiles, Section, Series, SpreadChart, SpreadRow, Verdict, output,
 };
 
 const SETS: [&str; 18] = [
@@ -48,7 +48,55 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, picture) in &pictures {
         picture.write(folder, name)?;
     }
+    let page = page(&pictures).html();
+    output::write(&folder.join("index.html"), page.as_bytes())?;
     Ok(())
+}
+
+fn page(pictures: &[(&str, Picture)]) -> Page {
+    let verdicts = [
+        Verdict::Agrees,
+        Verdict::Partly,
+        Verdict::Differs,
+        Verdict::NotTested,
+    ];
+    let parts = pictures.iter().zip(verdicts.into_iter().cycle());
+    Page {
+        title: "A gallery of charts".to_owned(),
+        lead: vec!["All numbers are made up.".to_owned()],
+        parts: parts
+            .map(|((name, picture), verdict)| Part {
+                heading: format!("The chart {name}"),
+                paragraphs: vec!["What it is about, and how it was measured.".to_owned()],
+                claims: vec![Claim {
+                    claimed: "At least 14 wins and at most 1 loss of 20 sets.".to_owned(),
+                    measured: "12 wins, 3 ties and no loss of the 15 sets at hand.".to_owned(),
+                    verdict,
+                    why: "Five sets are not at hand, and none of them is counted.".to_owned(),
+                }],
+                figures: vec![Figure {
+                    caption: "Marks left of the line are in favour of CappedIGW.".to_owned(),
+                    alt: "Differences of loss on each data set; most are below 0.".to_owned(),
+                    picture: picture.clone(),
+                }],
+                tables: vec![Section {
+                    title: String::new(),
+                    before: "Mean loss over 30 seeds.".to_owned(),
+                    header: ["data set", "SmoothIGW", "CappedIGW"]
+                        .map(String::from)
+                        .to_vec(),
+                    words: 1,
+                    rows: SETS[..4]
+                        .iter()
+                        .map(|name| {
+                            vec![(*name).to_owned(), "0.142".to_owned(), "0.131".to_owned()]
+                        })
+                        .collect(),
+                    after: Vec::new(),
+                }],
+            })
+            .collect(),
+    }
 }
 
 /// Numbers that look drawn, in [0, 1).
@@ -61,9 +109,11 @@ fn intervals(rows: usize, series: usize) -> IntervalChart {
     IntervalChart {
         title: "Online loss of CappedIGW less that of SmoothIGW".to_owned(),
         subtitle: "Paired differences over 30 seeds, with 90% bootstrap intervals".to_owned(),
-        axis: Axis::linear(
-            "← CappedIGW is better      difference of mean loss      SmoothIGW is better →",
-        ),
+        axis: Axis::linear("difference of mean loss"),
+        sides: Some((
+            "CappedIGW is better".to_owned(),
+            "SmoothIGW is better".to_owned(),
+        )),
         reference: Some(0.0),
         series: Series::in_order(names.into_iter().take(series)),
         rows: SETS[..rows]

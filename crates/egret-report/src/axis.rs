@@ -241,7 +241,7 @@ fn logarithmic(low: f64, high: f64, most: usize) -> Vec<Marks> {
     for every in 1..=(last - first).max(1) as usize {
         choices.push(powers(&[1], every));
     }
-    choices.retain(|marks| 2 <= marks.len() && marks.len() <= 2 * most);
+    choices.retain(|marks| 2 <= marks.len() && marks.len() <= most + most / 2);
     choices
 }
 

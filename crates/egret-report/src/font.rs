@@ -50,6 +50,8 @@ pub(crate) fn wrapped(text: &str, size: f64, weight: Weight, room: f64) -> Vec<S
 
 /// The text, shortened to `room` where it is wider.
 pub(crate) fn fitted(text: &str, size: f64, weight: Weight, room: f64) -> String {
+    // Room that was made for this very text holds it, whatever was rounded on the way.
+    let room = room + 1e-6;
     if width(text, size, weight) <= room {
         return text.to_owned();
     }

@@ -2,7 +2,7 @@ use crate::chart_error::{finite, ordered};
 use crate::drawing::{At, Drawing};
 use crate::row_frame::RowFrame;
 use crate::series::{ink, mark};
-use crate::{Axis, ChartError, Picture, Series};
+use crate::{Axis, ChartError, Colour, Picture, Series};
 
 /// Estimates with their intervals, row by row: a forest.
 ///
@@ -15,8 +15,9 @@ use crate::{Axis, ChartError, Picture, Series};
 /// let chart = IntervalChart {
 ///     title: "CappedIGW less SmoothIGW".to_owned(),
 ///     subtitle: "90% intervals of the paired difference over 30 seeds".to_owned(),
-///     axis: Axis::linear("← CappedIGW is better   difference of mean loss"),
+///     axis: Axis::linear("difference of mean loss"),
 ///     reference: Some(0.0),
+///     sides: Some(("CappedIGW is better".to_owned(), "SmoothIGW is better".to_owned())),
 ///     series: Series::in_order(["κ∞ = 2", "κ∞ = 4"]),
 ///     rows: vec![IntervalRow {
 ///         label: "house_sales".to_owned(),
@@ -41,6 +42,8 @@ pub struct IntervalChart {
     pub axis: Axis,
     /// Where a line stands across all rows.
     pub reference: Option<f64>,
+    /// What it means to lie to the left, and to the right.
+    pub sides: Option<(String, String)>,
     /// What each row has, from above; with only one, there is no legend.
     pub series: Vec<Series>,
     /// From above.
@@ -89,9 +92,10 @@ impl IntervalChart {
             .collect();
         let hollow = self
             .reference
+            .filter(|_| self.intervals().any(|interval| self.is_hollow(interval)))
             .map(|reference| format!("hollow: the interval holds {reference}"));
         let hollow_sample = |drawing: &mut Drawing, at: At| {
-            mark(drawing, at, 0, crate::Colour::Grey, true);
+            mark(drawing, at, 0, Colour::Grey, true);
         };
         let mut legend: Vec<(&str, &dyn Fn(&mut Drawing, At))> = Vec::new();
         if 1 < self.series.len() {
@@ -108,6 +112,10 @@ impl IntervalChart {
             axis: &self.axis,
             span: self.axis.span(values, 0.04)?,
             reference: self.reference,
+            sides: self
+                .sides
+                .as_ref()
+                .map(|(less, more)| (less.as_str(), more.as_str())),
             rows: self
                 .rows
                 .iter()
@@ -131,13 +139,21 @@ impl IntervalChart {
                     }
                 }
                 if let (x, 0.0) = rows.x(interval.point) {
-                    let holds = |reference| interval.low <= reference && reference <= interval.high;
-                    let hollow = self.reference.is_some_and(holds);
+                    let hollow = self.is_hollow(interval);
                     mark(&mut rows.drawing, (x, y), place, colour, hollow);
                 }
             }
         }
         Ok(rows.picture())
+    }
+
+    fn intervals(&self) -> impl Iterator<Item = &Interval> {
+        self.rows.iter().flat_map(|row| row.values.iter().flatten())
+    }
+
+    fn is_hollow(&self, interval: &Interval) -> bool {
+        self.reference
+            .is_some_and(|reference| interval.low <= reference && reference <= interval.high)
     }
 
     fn sample(&self, drawing: &mut Drawing, (x, y): At, place: usize) {

@@ -10,6 +10,7 @@
 
 mod axis;
 mod chart_error;
+mod claim;
 mod colour;
 mod drawing;
 mod escape;
@@ -20,6 +21,7 @@ mod label_column;
 mod line_chart;
 /// Files that are written whole or not at all.
 pub mod output;
+mod page;
 mod picture;
 mod row_frame;
 mod section;
@@ -30,10 +32,12 @@ mod spread_chart;
 
 pub use axis::{Axis, Scale};
 pub use chart_error::ChartError;
+pub use claim::{Claim, Verdict};
 pub use colour::Colour;
 pub use interval_chart::{Interval, IntervalChart, IntervalRow};
 pub use line_chart::{Line, LineChart};
+pub use page::{Figure, Page, Part, page};
 pub use picture::Picture;
-pub use section::{Section, page};
+pub use section::Section;
 pub use series::Series;
 pub use spread_chart::{Quantiles, SpreadChart, SpreadRow};

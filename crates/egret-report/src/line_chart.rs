@@ -7,7 +7,7 @@ use crate::label_column::spread_out;
 use crate::series::{ink, mark};
 use crate::{Axis, ChartError, Colour, Picture};
 
-/// Lines with their bands. Each has its name at its right end, so there is no legend to go back to.
+/// Lines with their bands. Each has its name beside its right end, so there is no legend to go back to.
 ///
 /// ```
 /// use egret_report::{Axis, Colour, Line, LineChart};
@@ -50,7 +50,7 @@ pub struct LineChart {
 pub struct Line {
     /// At its right end; may be empty.
     pub name: String,
-    /// Of the line, its band and its name.
+    /// Of the line and its band.
     pub colour: Colour,
     /// (x, y), x never falling. A few hundred are enough for any picture.
     pub points: Vec<At>,
@@ -59,8 +59,11 @@ pub struct Line {
 }
 
 const NAME: f64 = 12.5;
-const LEADER: f64 = 18.0;
+const LEADER: f64 = 22.0;
+const SAMPLE: f64 = 20.0;
 const BETWEEN: f64 = 16.5;
+const DASHES: [&[f64]; 4] = [&[], &[9.0, 3.0], &[3.0, 2.5], &[9.0, 3.0, 2.5, 3.0]];
+const LEVEL: &[f64] = &[5.0, 4.0];
 
 impl LineChart {
     /// The chart; an error where a number is not finite, x falls, a band is the wrong way round, or nothing is there.
@@ -68,15 +71,15 @@ impl LineChart {
         let (x, y) = self.spans()?;
         let mut drawing = Drawing::new(&self.title);
         let top = heading(&mut drawing, &self.title, &self.subtitle) + 12.0;
-        let names: Vec<(&str, Ink)> = self.names();
-        let height = (BETWEEN * names.len() as f64).max(380.0);
+        let ends = self.ends();
+        let height = (BETWEEN * ends.len() as f64).max(380.0);
         let widest = |texts: &mut dyn Iterator<Item = &str>, size: f64| {
             let wide = |text: &str| WIDER * font::width(text, size, Weight::Regular);
             texts.map(wide).fold(0.0_f64, f64::max)
         };
         let ticks = y.ticks_up(height, SMALL);
         let numbers = widest(&mut ticks.iter().map(|tick| tick.label.as_str()), SMALL);
-        let named = widest(&mut names.iter().map(|name| name.0), NAME).min(0.3 * WIDTH);
+        let named = widest(&mut ends.iter().map(|end| end.name), NAME).min(0.3 * WIDTH);
         let frame = Frame {
             left: MARGIN + 22.0 + numbers + 10.0,
             right: WIDTH
@@ -84,7 +87,7 @@ impl LineChart {
                 - if named == 0.0 {
                     20.0
                 } else {
-                    LEADER + 6.0 + named
+                    LEADER + SAMPLE + 6.0 + named
                 },
             top,
             bottom: top + height,
@@ -124,12 +127,12 @@ impl LineChart {
         if let Some((level, _)) = self.reference {
             let y = frame.y_of(level);
             let across = vec![(frame.left, y), (frame.right, y)];
-            drawing.line(across, Ink::AXIS, 1.4, &[5.0, 4.0]);
+            drawing.line(across, Ink::AXIS, 1.4, LEVEL);
         }
         for (place, line) in self.lines.iter().enumerate().rev() {
             frame.line(&mut drawing, line, place);
         }
-        frame.names(&mut drawing, &names, &self.ends(&frame), named / WIDER);
+        frame.ends(&mut drawing, &ends, named / WIDER);
         Ok(drawing.picture((WIDTH, frame.bottom + 35.0 + 10.0 + MARGIN)))
     }
 
@@ -171,32 +174,35 @@ impl LineChart {
         Ok((self.x.span(across, 0.0)?, self.y.span(up, 0.04)?))
     }
 
-    /// The names at the right, as many as [`ends`](Self::ends).
-    fn names(&self) -> Vec<(&str, Ink)> {
-        let lines = self
-            .named()
-            .map(|line| (line.name.as_str(), ink(line.colour, 1.0)));
-        let reference = self.reference.iter();
+    /// What is named at the right.
+    fn ends(&self) -> Vec<End<'_>> {
+        let lines = self.lines.iter().enumerate().filter_map(|(place, line)| {
+            Some(End {
+                name: line.name.as_str(),
+                at: *line.points.last()?,
+                ink: ink(line.colour, 1.0),
+                dashes: DASHES[place % DASHES.len()],
+            })
+        });
+        let reference = self.reference.as_ref().map(|(level, name)| End {
+            name: name.as_str(),
+            at: (f64::MAX, *level),
+            ink: Ink::AXIS,
+            dashes: LEVEL,
+        });
         lines
-            .chain(reference.map(|(_, name)| (name.as_str(), Ink::AXIS)))
+            .chain(reference)
+            .filter(|end| !end.name.is_empty())
             .collect()
     }
+}
 
-    /// What the names belong to.
-    fn ends(&self, frame: &Frame) -> Vec<At> {
-        let lines = self.named().filter_map(|line| line.points.last().copied());
-        let lines = lines.map(|(x, y)| (frame.x_of(x), frame.y_of(y)));
-        let reference = self.reference.iter();
-        lines
-            .chain(reference.map(|(level, _)| (frame.right, frame.y_of(*level))))
-            .collect()
-    }
-
-    fn named(&self) -> impl Iterator<Item = &Line> {
-        self.lines
-            .iter()
-            .filter(|line| !line.name.is_empty() && !line.points.is_empty())
-    }
+/// The right end of a line, with its name.
+struct End<'a> {
+    name: &'a str,
+    at: At,
+    ink: Ink,
+    dashes: &'static [f64],
 }
 
 /// Where the lines go.
@@ -229,7 +235,6 @@ impl Frame {
     fn line(&self, drawing: &mut Drawing, line: &Line, place: usize) {
         // Few enough to be seen one by one.
         const FEW: usize = 16;
-        const DASHES: [&[f64]; 4] = [&[], &[9.0, 3.0], &[3.0, 2.5], &[9.0, 3.0, 2.5, 3.0]];
         let points: Vec<At> = line
             .points
             .iter()
@@ -247,23 +252,25 @@ impl Frame {
         }
     }
 
-    fn names(&self, drawing: &mut Drawing, names: &[(&str, Ink)], ends: &[At], room: f64) {
-        let wanted: Vec<f64> = ends.iter().map(|end| end.1).collect();
+    fn ends(&self, drawing: &mut Drawing, ends: &[End<'_>], room: f64) {
+        let wanted: Vec<f64> = ends.iter().map(|end| self.y_of(end.at.1)).collect();
         let places = spread_out(&wanted, BETWEEN, (self.top, self.bottom));
-        for (((name, ink), end), y) in names.iter().zip(ends).zip(places) {
-            let start = self.right + LEADER;
-            let faint = Ink(ink.0, ink.1, ink.2, 0.55);
-            let way = vec![(end.0 + 3.0, end.1), (self.right + 5.0, end.1), (start, y)];
-            drawing.line(way, faint, 1.0, &[]);
+        for ((end, from), y) in ends.iter().zip(wanted).zip(places) {
+            let faint = Ink(end.ink.0, end.ink.1, end.ink.2, 0.5);
+            let x = self.right + LEADER;
+            let leader = vec![
+                (self.x_of(end.at.0) + 2.0, from),
+                (self.right + 2.0, from),
+                (x - 2.0, y),
+            ];
+            drawing.line(leader, faint, 1.0, &[]);
+            drawing.line(vec![(x, y), (x + SAMPLE, y)], end.ink, 2.2, end.dashes);
+            let name = font::fitted(end.name, NAME, Weight::Regular, room);
             let text = Text {
                 size: NAME,
-                ink: *ink,
-                ..label(
-                    font::fitted(name, NAME, Weight::Regular, room),
-                    Anchor::Start,
-                )
+                ..label(name, Anchor::Start)
             };
-            drawing.text_beside((start + 4.0, y), text);
+            drawing.text_beside((x + SAMPLE + 6.0, y), text);
         }
     }
 }

@@ -12,6 +12,8 @@ pub(crate) struct RowFrame<'a> {
     pub span: Span,
     /// A line across all rows.
     pub reference: Option<f64>,
+    /// What the left and the right end of the axis mean.
+    pub sides: Option<(&'a str, &'a str)>,
     /// Label and note of each row.
     pub rows: Vec<(&'a str, &'a str)>,
     /// How many marks lie one below the other in a row.
@@ -36,7 +38,7 @@ pub(crate) const LANE: f64 = 12.0;
 
 impl RowFrame<'_> {
     /// Everything but the marks.
-    pub(crate) fn drawn(self) -> Rows {
+    pub(crate) fn drawn(&self) -> Rows {
         let mut drawing = Drawing::new(self.title);
         let mut top = heading(&mut drawing, self.title, self.subtitle);
         top = legend(&mut drawing, top, &self.legend);
@@ -89,14 +91,7 @@ impl RowFrame<'_> {
             }
         }
         drawing.line(vec![(left, bottom), (right, bottom)], Ink::AXIS, 1.0, &[]);
-        let mut end = bottom + 26.0;
-        for line in font::wrapped(&self.axis.label, SIZE, Weight::Regular, 0.8 * WIDTH) {
-            // Under the axis, unless it is too long for that.
-            let half = 0.5 * WIDER * font::width(&line, SIZE, Weight::Regular);
-            let middle = x(0.5).clamp(MARGIN + half, (WIDTH - MARGIN - half).max(MARGIN + half));
-            drawing.text_beside((middle, end + 8.0), label(line, Anchor::Middle));
-            end += 18.0;
-        }
+        let end = self.below(&mut drawing, (left, right), bottom + 26.0);
         Rows {
             drawing,
             span: self.span,
@@ -107,6 +102,33 @@ impl RowFrame<'_> {
             lanes: self.lanes,
             bottom: end,
         }
+    }
+
+    /// The label of the axis and what its sides mean, in one line if there is room; returns where they end.
+    fn below(&self, drawing: &mut Drawing, (left, right): (f64, f64), top: f64) -> f64 {
+        const LINE: f64 = 18.0;
+        let wide = |text: &str| WIDER * font::width(text, SIZE, Weight::Regular);
+        let lines = font::wrapped(&self.axis.label, SIZE, Weight::Regular, 0.8 * WIDTH);
+        let mut y = top + 8.0;
+        if let Some((less, more)) = self.sides {
+            let (less, more) = (format!("← {less}"), format!("{more} →"));
+            let outer = wide(&less).max(wide(&more));
+            let beside = |inner: f64| 2.0 * outer + inner + 48.0 <= right - left;
+            let alone = !matches!(lines.as_slice(), [line] if beside(wide(line)));
+            drawing.text_beside((left, y), label(less, Anchor::Start));
+            drawing.text_beside((right, y), label(more, Anchor::End));
+            if alone {
+                y += LINE;
+            }
+        }
+        for line in lines {
+            // Under the axis, unless it is too long for that.
+            let half = 0.5 * wide(&line);
+            let middle = (0.5 * (left + right)).min(WIDTH - MARGIN - half);
+            drawing.text_beside((middle, y), label(line, Anchor::Middle));
+            y += LINE;
+        }
+        y - 0.5 * LINE
     }
 }
 
@@ -139,6 +161,6 @@ impl Rows {
     }
 
     pub(crate) fn picture(&self) -> Picture {
-        self.drawing.picture((WIDTH, self.bottom + MARGIN - 6.0))
+        self.drawing.picture((WIDTH, self.bottom + MARGIN))
     }
 }

@@ -4,13 +4,28 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 use crate::escape::escape;
 
 /// A table with words around it, for a terminal and for a page.
+///
+/// ```
+/// use egret_report::Section;
+///
+/// let section = Section {
+///     title: "Losses".to_owned(),
+///     before: "Smaller is better.".to_owned(),
+///     header: ["learner", "mean loss"].map(String::from).to_vec(),
+///     words: 1,
+///     rows: vec![vec!["CappedIGW".to_owned(), "0.131".to_owned()]],
+///     after: Vec::new(),
+/// };
+/// assert!(section.text().contains("CappedIGW"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Section {
     /// What it is about.
     pub title: String,
     /// How to read it.
     pub before: String,
     /// The names of the columns; those after the first `words` hold numbers.
-    pub header: Vec<&'static str>,
+    pub header: Vec<String>,
     /// How many columns hold words.
     pub words: usize,
     /// The cells.
@@ -44,8 +59,14 @@ impl Section {
 
     /// For a page, with its picture beneath.
     pub fn html(&self, picture: &str) -> String {
-        let row = |tag: &str, cells: &mut dyn Iterator<Item = &str>| {
+        format!("{}{picture}\n", self.under("h2"))
+    }
+
+    /// For a page, its title in this tag; there is none if the title is empty.
+    pub(crate) fn under(&self, tag: &str) -> String {
+        let row = |tag: &str, cells: &[String]| {
             let cells: String = cells
+                .iter()
                 .enumerate()
                 .map(|(column, cell)| {
                     let class = if column < self.words {
@@ -58,50 +79,20 @@ impl Section {
                 .collect();
             format!("<tr>{cells}</tr>\n")
         };
-        let header = row("th", &mut self.header.iter().copied());
-        let rows: String = self
-            .rows
-            .iter()
-            .map(|cells| row("td", &mut cells.iter().map(String::as_str)))
-            .collect();
-        let after: String = self
-            .after
-            .iter()
-            .map(|line| format!("<p>{}</p>\n", escape(line)))
-            .collect();
+        let paragraph = |text: &String| match text.as_str() {
+            "" => String::new(),
+            text => format!("<p>{}</p>\n", escape(text)),
+        };
+        let title = match self.title.as_str() {
+            "" => String::new(),
+            title => format!("<{tag}>{}</{tag}>\n", escape(title)),
+        };
+        let header = row("th", &self.header);
+        let rows: String = self.rows.iter().map(|cells| row("td", cells)).collect();
+        let after: String = self.after.iter().map(paragraph).collect();
         format!(
-            "<h2>{}</h2>\n<p>{}</p>\n<div class=\"wide\"><table>\n{header}{rows}</table></div>\n{after}{picture}\n",
-            escape(&self.title),
-            escape(&self.before),
+            "{title}{}<div class=\"wide\"><table>\n<thead>\n{header}</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n{after}",
+            paragraph(&self.before),
         )
     }
 }
-
-/// One page that asks nothing of any network.
-pub fn page(title: &str, heading: &str, sections: &str) -> String {
-    format!(
-        "<!DOCTYPE html>\n\
-         <html lang=\"en\">\n\
-         <head>\n\
-         <meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <title>{}</title>\n\
-         <style>{STYLE}</style>\n\
-         </head>\n\
-         <body>\n\
-         <h1>{}</h1>\n\
-         {sections}\
-         </body>\n\
-         </html>\n",
-        escape(title),
-        escape(heading),
-    )
-}
-
-const STYLE: &str = "\
-body { font: 16px/1.5 sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff }\
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }\
-th, td { padding: .25rem .75rem; border-bottom: 1px solid #ccc; text-align: right; white-space: nowrap }\
-.word { text-align: left }\
-.wide { overflow-x: auto }\
-svg { max-width: 100%; height: auto }";

@@ -83,6 +83,7 @@ impl SpreadChart {
             axis: &self.axis,
             span: self.axis.span(values, 0.04)?,
             reference: self.reference,
+            sides: None,
             rows: self
                 .rows
                 .iter()
@@ -141,7 +142,7 @@ fn spread(rows: &mut Rows, y: f64, quantiles: &Quantiles, colour: Colour) {
 
 fn sample(drawing: &mut Drawing, (x, y): At, colour: Colour) {
     whiskers(drawing, y, (x - 13.0, x + 13.0), colour);
-    boxed(drawing, y, (x - 7.0, x + 7.0), Some(x), colour);
+    boxed(drawing, y, (x - 8.0, x + 8.0), Some(x), colour);
 }
 
 fn whiskers(drawing: &mut Drawing, y: f64, (from, to): (f64, f64), colour: Colour) {

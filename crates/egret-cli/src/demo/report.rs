@@ -48,7 +48,9 @@ fn losses(findings: &Findings) -> Section {
              customer is worth and spreads each price over the best 1/{tau} of all. β is computed where the model tells its\n\
              shape on an interval; draws serve any action space, and their log is the one below."
         ),
-        header: vec!["prices by", "mean loss", "above the best smooth"],
+        header: ["prices by", "mean loss", "above the best smooth"]
+            .map(String::from)
+            .to_vec(),
         words: 1,
         rows: vec![
             row("CappedIGW, β by draws".into(), loss.capped_igw),
@@ -74,7 +76,9 @@ fn audit(findings: &Findings) -> Section {
              standard errors; beyond ±{LARGEST_Z} a check fails, as it does once in a thousand right logs. On the right the same with\n\
              κ̂ = 1: g in place of the density p = g/z."
         ),
-        header: vec!["mean of", "expected", "with p", "z", "", "κ̂ = 1", "z", ""],
+        header: ["mean of", "expected", "with p", "z", "", "κ̂ = 1", "z", ""]
+            .map(String::from)
+            .to_vec(),
         words: 1,
         rows: pairs
             .map(|(right, wrong)| {
@@ -133,9 +137,9 @@ fn policies(findings: &Findings) -> Section {
         before: "Inverse propensity scores, nothing clipped; each event counts by τ/(τ + γ), known before its price is drawn.\n\
                  95% intervals by normal theory. Nobody played these policies: their truth is known to this demo alone."
             .to_owned(),
-        header: vec![
+        header: [
             "policy", "weights", "truth", "estimate", "95% interval", "the truth",
-        ],
+        ].map(String::from).to_vec(),
         words: 2,
         rows: rows.collect(),
         after: Vec::new(),

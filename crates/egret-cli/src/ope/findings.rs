@@ -193,7 +193,7 @@ impl Findings {
                  would tell as much. More events: until the interval is half as wide.",
                 percent(self.level)
             ),
-            header: vec![
+            header: [
                 "policy",
                 "estimator",
                 "interval",
@@ -206,7 +206,9 @@ impl Findings {
                 "zero",
                 "more events",
                 "verdict",
-            ],
+            ]
+            .map(String::from)
+            .to_vec(),
             words: 3,
             rows: self.rows.iter().map(cells).collect(),
             after,
