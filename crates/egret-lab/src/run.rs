@@ -10,6 +10,9 @@ use crate::{Contender, Environment, ExhaustSummary, PlayError, Turn};
 pub struct RunRecord {
     /// Which problem.
     pub environment: String,
+    /// Its [fingerprint](Environment::fingerprint): runs are compared only under the same.
+    #[serde(default)]
+    pub fingerprint: String,
     /// Which contender.
     pub learner: String,
     /// Of the world and of the player: runs of one environment with one seed meet the same rounds.
@@ -116,6 +119,7 @@ impl<A: Action> Run<'_, A> {
         };
         Ok(RunRecord {
             environment: self.environment.name().to_owned(),
+            fingerprint: self.environment.fingerprint(),
             learner: self.contender.name().to_owned(),
             seed: self.seed,
             decisions: rounds as u64,
