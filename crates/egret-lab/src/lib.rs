@@ -26,7 +26,6 @@ pub use environment::{Environment, World};
 pub use exhaust_summary::{ExhaustSummary, Spread};
 pub use journal::{Journal, JournalError};
 pub use loss_function::{LossFunction, LossFunctionError, QuantileLevel};
-pub use paired_difference::{PairedDifference, Standing};
 pub use paired_difference::{PairedDifference, Standing, bootstrap_interval};
 pub use player::{Contender, Move, PlayError, Player, Turn};
 pub use results_file::{ResultsError, read_results, write_results};
