@@ -3,18 +3,24 @@
 mod arff_table;
 mod csv_table;
 mod data_folder;
+mod download;
 mod encoding;
 mod environment;
 mod loss_function;
+mod openml;
+mod openml_cache;
 mod parquet_table;
 mod player;
 mod supervised;
 mod table;
 
 pub use data_folder::{DataFile, DataFolder, DataFolderError, PAPER_SETS, PaperSet};
+pub use download::DownloadError;
 pub use encoding::{Encoding, EncodingError, EncodingProblem, MissingLabels};
 pub use environment::{Environment, World};
 pub use loss_function::{LossFunction, LossFunctionError, QuantileLevel};
+pub use openml::{OPENML_URL, OpenMl, OpenMlData, OpenMlError, OpenMlSettings};
+pub use openml_cache::default_cache_dir;
 pub use player::{Contender, Move, PlayError, Player, Turn};
 pub use supervised::{Supervised, SupervisedError, SupervisedToBandit};
 pub use table::{Column, Table, TableError, Values};
