@@ -32,7 +32,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
 }
 
 /// Commands whose help has examples that work after `egret demo`, in the order in which they leave files for each other.
-const WITH_EXAMPLES: [&str; 8] = [
+const WITH_EXAMPLES: [&str; 9] = [
     "ope",
     "audit",
     "learn",
@@ -41,6 +41,7 @@ const WITH_EXAMPLES: [&str; 8] = [
     "exhaust head",
     "exhaust stats",
     "exhaust merge",
+    "lab paper",
 ];
 
 /// Runs each example that the help of a command shows, and each indented `egret` of docs, in a folder where the demo ran.
@@ -77,6 +78,9 @@ fn check_help(workspace: &Workspace) -> Result<()> {
     let docs = workspace.root.join("docs");
     for entry in fs::read_dir(&docs).with_context(|| format!("cannot read {}", docs.display()))? {
         let path = entry?.path();
+        if path.extension().is_none_or(|ending| ending != "md") {
+            continue;
+        }
         let text =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         for line in text.lines().filter(|line| line.starts_with("    egret ")) {
