@@ -1,4 +1,5 @@
 //! The public side of egret-lab.
 
+mod formats;
 mod openml;
 mod openml_server;
