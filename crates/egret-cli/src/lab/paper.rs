@@ -57,10 +57,10 @@ pub struct PaperArgs {
     /// Seeds 1 to N [default: 30, quick: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: Option<u64>,
-    /// The most decisions of a run [default: 80000, quick: 4000]
+    /// The most decisions of a run [default: 80000, quick: 8000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(80..=10_000_000))]
     decisions: Option<u64>,
-    /// A first report in two minutes: 3 seeds, 4,000 decisions
+    /// A first report in two minutes: 3 seeds, 8,000 decisions
     #[arg(long)]
     quick: bool,
     /// Also CappedIGW with beta by the paper's own Algorithm 3, at kappa_inf = 4: some 60 times slower
@@ -137,7 +137,7 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
     }
     let subjects = args.subjects();
     let (seeds, decisions, trials) = if args.quick {
-        (3, 4_000, 200)
+        (3, 8_000, 200)
     } else {
         (30, 80_000, 1_000)
     };
