@@ -4,6 +4,7 @@ mod audit;
 mod demo;
 mod exhaust;
 mod kind;
+mod lab;
 mod learn;
 mod lesson_log;
 mod model_file;
@@ -25,6 +26,7 @@ use egret_log::ReadError;
 use audit::AuditArgs;
 use demo::DemoArgs;
 use exhaust::ExhaustCommand;
+use lab::LabCommand;
 use learn::LearnArgs;
 use ope::OpeArgs;
 use select::SelectArgs;
@@ -79,6 +81,11 @@ enum Command {
     /// Train many candidates on a log, judge them on held-out events, keep the best
     #[command(after_help = select::EXAMPLES)]
     Select(SelectArgs),
+    /// Experiments: the paper's, and your own
+    Lab {
+        #[command(subcommand)]
+        command: LabCommand,
+    },
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -133,6 +140,7 @@ fn run() -> Result<ExitCode> {
         Command::Exhaust { command } => exhaust::exhaust(&command)?.into_bytes(),
         Command::Learn(args) => learn::learn(&args)?.into_bytes(),
         Command::Select(args) => select::select(&args)?.into_bytes(),
+        Command::Lab { command } => lab::lab(&command)?.into_bytes(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "egret", &mut script);

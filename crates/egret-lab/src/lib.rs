@@ -13,6 +13,7 @@ mod journal;
 mod learner_keys;
 mod loss_function;
 mod paired_difference;
+pub mod paper;
 mod parquet_table;
 mod player;
 mod preset;

@@ -67,7 +67,7 @@ pub use kernel::{Kernel, KernelShape, KernelTarget, PointPolicy};
 pub use learning_method::{Atoms, LoggedExample, Method};
 pub use lower_mean::LowerMean;
 pub use off_policy_learning::{
-    Criterion, Epoch, LearningError, Lesson, Trained, Training, TrainingSettings, Validation,
+    Criterion, Epoch, Judge, LearningError, Lesson, Trained, Training, TrainingSettings, Validation,
 };
 pub use offline_protocol::{OfflineProtocol, Outcome};
 pub use plan::{Plan, PlanError};

@@ -210,6 +210,10 @@ struct Stage<X, A: Action> {
     best: Option<(Vec<u8>, u32)>,
 }
 
+/// Says how well an oracle does.
+pub type Judge<'j, X, A> =
+    dyn FnMut(&dyn RegressionOracle<X, A>) -> Result<f64, LearningError> + 'j;
+
 /// What one epoch came to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
@@ -359,6 +363,22 @@ impl<'a, X: Send + Sync, A: Action> Training<'a, X, A> {
 
     /// Trains for one epoch and tells how it went; none when training is over.
     pub fn epoch(&mut self) -> Result<Option<Epoch>, LearningError> {
+        self.epoch_with(None)
+    }
+
+    /// As [`epoch`](Self::epoch), with another's word for how well the oracle does: less is better, and it stands as the
+    /// epoch's value. Where labels are known, that is the true loss. First fits are judged by their error all the same.
+    pub fn epoch_judged(
+        &mut self,
+        judge: &mut Judge<'_, X, A>,
+    ) -> Result<Option<Epoch>, LearningError> {
+        self.epoch_with(Some(judge))
+    }
+
+    fn epoch_with(
+        &mut self,
+        judge: Option<&mut Judge<'_, X, A>>,
+    ) -> Result<Option<Epoch>, LearningError> {
         if self.stage_is_over() {
             if self.fold().is_none() {
                 return Ok(None);
@@ -370,28 +390,25 @@ impl<'a, X: Send + Sync, A: Action> Training<'a, X, A> {
         self.pass()?;
         let stage = &mut self.stage;
         stage.epochs += 1;
-        let squared_error = stage
-            .validation
-            .squared_error(&*stage.oracle, self.lesson.examples)?;
-        // First fits are judged by their error: they are to be right, not to be served.
-        let value = match fold {
-            None => self.settings.policy.value(
-                &self.lesson,
-                &*stage.oracle,
-                &self.lesson.parts.validation,
-                self.settings.seed,
-            )?,
-            Some(_) => None,
+        let (value, criterion) = match (fold, judge) {
+            // First fits are judged by their error: they are to be right, not to be served.
+            (Some(_), _) => (None, self.settings.criterion),
+            (None, Some(judge)) => (Some(judge(&*stage.oracle)?), Criterion::Value),
+            (None, None) => {
+                let policy = &self.settings.policy;
+                let rows = &self.lesson.parts.validation;
+                let value = policy.value(&self.lesson, &*stage.oracle, rows, self.settings.seed)?;
+                (value, self.settings.criterion)
+            }
         };
         let validation = Validation {
-            squared_error,
+            squared_error: stage
+                .validation
+                .squared_error(&*stage.oracle, self.lesson.examples)?,
             value,
         };
         let earlier = self.history.iter().filter(|epoch| epoch.fold == fold);
-        let watched = self
-            .settings
-            .criterion
-            .watched(earlier.map(|epoch| &epoch.validation), &validation);
+        let watched = criterion.watched(earlier.map(|epoch| &epoch.validation), &validation);
         // With nothing to watch, the last epoch is the best there is.
         let best = watched.is_none_or(|loss| stage.stopping.observe(loss));
         if best || stage.best.is_none() {

@@ -211,9 +211,15 @@ fn many_lines() -> LineChart {
             .map(|(place, name)| Line {
                 name: (*name).to_owned(),
                 colour: Colour::nth(place),
-                points: curve(0.05, 0.82 + 0.17 * noise(place), 50 * place, 60)
-                    .into_iter()
-                    .map(|(x, y)| (x / 40.0, y.min(1.0)))
+                points: (0..=60)
+                    .map(|window| f64::from(window) * 2_000.0 / 60.0)
+                    .map(|x| {
+                        let end = 0.78 + 0.2 * noise(place);
+                        (
+                            x,
+                            end * (1.0 - (-x / (150.0 + 400.0 * noise(place + 9))).exp()),
+                        )
+                    })
                     .collect(),
                 band: Vec::new(),
             })

@@ -157,7 +157,7 @@ impl Span {
     }
 
     fn ticks(&self, most: f64, fit: impl Fn(&[Tick]) -> bool) -> Vec<Tick> {
-        let most = (most as usize).clamp(2, 12);
+        let most = (most as usize).clamp(3, 12);
         let choices = match self.scale {
             Scale::Linear => linear(self.low, self.high, most),
             Scale::Log => logarithmic(self.low, self.high, most),
@@ -185,10 +185,20 @@ impl Span {
 /// Values with their labels.
 type Marks = Vec<(f64, String)>;
 
-/// Round numbers, at first some `most` of them, then fewer.
+/// Round numbers, at first some `most` of them, then fewer; a few more than that where there would be only one.
 fn linear(low: f64, high: f64, most: usize) -> Vec<Marks> {
     let rough = (high - low) / most as f64;
-    let exponent = libm::floor(libm::log10(rough)) as i32;
+    let mut choices = multiples(low, high, rough);
+    choices.retain(|marks| 2 <= marks.len());
+    if choices.is_empty() {
+        choices = multiples(low, high, 0.4 * rough);
+    }
+    choices
+}
+
+/// The multiples of each round step from `least` on.
+fn multiples(low: f64, high: f64, least: f64) -> Vec<Marks> {
+    let exponent = libm::floor(libm::log10(least)) as i32;
     let steps = [
         (1, 0),
         (2, 0),
@@ -202,7 +212,7 @@ fn linear(low: f64, high: f64, most: usize) -> Vec<Marks> {
     steps
         .into_iter()
         .map(|(digit, more)| (digit, exponent + more))
-        .filter(|&(digit, exponent)| rough <= decimal(digit, exponent) * (1.0 + 1e-9))
+        .filter(|&(digit, exponent)| least <= decimal(digit, exponent) * (1.0 + 1e-9))
         .map(|(digit, exponent)| {
             let step = decimal(digit, exponent);
             let first = libm::ceil(low / step - 1e-9) as i64;
@@ -254,10 +264,10 @@ fn decimal(digits: i64, exponent: i32) -> f64 {
 
 /// A number that is a multiple of 10^exponent.
 fn labelled(value: f64, exponent: i32) -> String {
-    if !(-6..7).contains(&exponent) || 1e9 <= value.abs() {
+    if value != 0.0 && (!(-6..7).contains(&exponent) || 1e9 <= value.abs()) {
         return signed(&format!("{value:e}"));
     }
-    if 0 <= exponent {
+    if !(-6..0).contains(&exponent) {
         let digits = thousands(value.abs());
         return if value < 0.0 {
             format!("−{digits}")
@@ -302,10 +312,7 @@ mod tests {
             labels(&axis, &[0.0, 80_000.0], 400.0),
             ["0", "20,000", "40,000", "60,000", "80,000"]
         );
-        assert_eq!(
-            labels(&axis, &[-3e-9, 3e-9], 200.0),
-            ["−2e−9", "0e0", "2e−9"]
-        );
+        assert_eq!(labels(&axis, &[-3e-9, 3e-9], 200.0), ["−2e−9", "0", "2e−9"]);
     }
 
     #[test]

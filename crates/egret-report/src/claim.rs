@@ -53,6 +53,18 @@ impl Verdict {
 }
 
 impl Claim {
+    /// For a terminal.
+    pub(crate) fn text(&self) -> String {
+        let Self {
+            claimed,
+            measured,
+            verdict,
+            why,
+        } = self;
+        let word = verdict.word();
+        format!("\nclaimed:  {claimed}\nmeasured: {measured}\nverdict:  {word}. {why}\n")
+    }
+
     pub(crate) fn html(&self) -> String {
         let mut why = String::new();
         if !self.why.is_empty() {

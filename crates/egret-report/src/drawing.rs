@@ -1,5 +1,6 @@
 use std::fmt::Write as _;
 
+use png::{BitDepth, ColorType, Encoder, Filter, PixelDimensions, Unit};
 use tiny_skia::{
     FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
 };
@@ -148,7 +149,7 @@ impl Drawing {
         for shape in &self.shapes {
             shape.onto(&mut pixels);
         }
-        pixels.encode_png().expect("memory takes every byte")
+        encoded(&pixels).expect("memory takes every byte")
     }
 }
 
@@ -291,6 +292,33 @@ impl Shape {
             }
         }
     }
+}
+
+/// Without the transparency that no picture has, and with the size that it has on paper.
+fn encoded(pixels: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
+    // 96 units to the inch, as browsers have it.
+    let per_metre = f64::from(Picture::SCALE) * 96.0 / 0.0254;
+    let per_metre = per_metre.round() as u32;
+    let mut bytes = Vec::new();
+    let mut encoder = Encoder::new(&mut bytes, pixels.width(), pixels.height());
+    encoder.set_color(ColorType::Rgb);
+    encoder.set_depth(BitDepth::Eight);
+    encoder.set_pixel_dims(Some(PixelDimensions {
+        xppu: per_metre,
+        yppu: per_metre,
+        unit: Unit::Meter,
+    }));
+    // Lines of a chart are much alike: this is as small as with all filters tried, in half the time.
+    encoder.set_filter(Filter::Up);
+    let mut writer = encoder.write_header()?;
+    let colours: Vec<u8> = pixels
+        .pixels()
+        .iter()
+        .flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()])
+        .collect();
+    writer.write_image_data(&colours)?;
+    writer.finish()?;
+    Ok(bytes)
 }
 
 fn joined(points: &[At], closed: bool) -> Option<Path> {

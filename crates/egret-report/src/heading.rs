@@ -39,20 +39,23 @@ pub(crate) fn heading(drawing: &mut Drawing, title: &str, subtitle: &str) -> f64
     y + 4.0
 }
 
+/// An entry of a legend.
+pub(crate) struct Key<'a> {
+    pub name: &'a str,
+    /// Draws around a point.
+    pub sample: &'a dyn Fn(&mut Drawing, At),
+}
+
 /// A line of samples with their names, as many lines as it takes; returns where it ends.
-pub(crate) fn legend(
-    drawing: &mut Drawing,
-    top: f64,
-    entries: &[(&str, &dyn Fn(&mut Drawing, At))],
-) -> f64 {
+pub(crate) fn legend(drawing: &mut Drawing, top: f64, keys: &[Key<'_>]) -> f64 {
     const SAMPLE: f64 = 26.0;
     const BETWEEN: f64 = 24.0;
     const LINE: f64 = 20.0;
-    if entries.is_empty() {
+    if keys.is_empty() {
         return top;
     }
     let (mut x, mut y) = (MARGIN, top + 0.5 * LINE + 2.0);
-    for (name, sample) in entries {
+    for Key { name, sample } in keys {
         let name = font::fitted(name, SIZE, Weight::Regular, 0.6 * WIDTH);
         let wide = SAMPLE + 6.0 + WIDER * font::width(&name, SIZE, Weight::Regular);
         if MARGIN < x && WIDTH - MARGIN < x + wide {

@@ -1,5 +1,6 @@
 use crate::chart_error::{finite, ordered};
 use crate::drawing::{At, Drawing};
+use crate::heading::Key;
 use crate::row_frame::RowFrame;
 use crate::series::{ink, mark};
 use crate::{Axis, ChartError, Colour, Picture, Series};
@@ -97,14 +98,20 @@ impl IntervalChart {
         let hollow_sample = |drawing: &mut Drawing, at: At| {
             mark(drawing, at, 0, Colour::Grey, true);
         };
-        let mut legend: Vec<(&str, &dyn Fn(&mut Drawing, At))> = Vec::new();
+        let mut legend = Vec::new();
         if 1 < self.series.len() {
             for (series, sample) in self.series.iter().zip(&samples) {
-                legend.push((&series.name, sample));
+                legend.push(Key {
+                    name: &series.name,
+                    sample,
+                });
             }
         }
         if let Some(hollow) = &hollow {
-            legend.push((hollow, &hollow_sample));
+            legend.push(Key {
+                name: hollow,
+                sample: &hollow_sample,
+            });
         }
         let mut rows = RowFrame {
             title: &self.title,

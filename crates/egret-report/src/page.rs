@@ -59,6 +59,23 @@ pub struct Figure {
 }
 
 impl Page {
+    /// For a terminal: everything but the pictures.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n", self.title);
+        for paragraph in &self.lead {
+            text += &format!("\n{paragraph}\n");
+        }
+        for part in &self.parts {
+            text += &format!("\n# {}\n", part.heading);
+            for paragraph in &part.paragraphs {
+                text += &format!("\n{paragraph}\n");
+            }
+            text.extend(part.claims.iter().map(Claim::text));
+            text.extend(part.tables.iter().map(Section::text));
+        }
+        text
+    }
+
     /// The whole file.
     pub fn html(&self) -> String {
         let mut body = paragraphs(&self.lead);

@@ -1,7 +1,7 @@
 use crate::axis::Span;
 use crate::drawing::{Anchor, At, Drawing, Ink};
 use crate::font::{self, Weight};
-use crate::heading::{MARGIN, SIZE, SMALL, WIDER, WIDTH, heading, label, legend, tick_label};
+use crate::heading::{Key, MARGIN, SIZE, SMALL, WIDER, WIDTH, heading, label, legend, tick_label};
 use crate::{Axis, Picture};
 
 /// What a chart of rows says around its marks.
@@ -18,7 +18,7 @@ pub(crate) struct RowFrame<'a> {
     pub rows: Vec<(&'a str, &'a str)>,
     /// How many marks lie one below the other in a row.
     pub lanes: usize,
-    pub legend: Vec<(&'a str, &'a dyn Fn(&mut Drawing, At))>,
+    pub legend: Vec<Key<'a>>,
 }
 
 /// The frame as drawn, for marks to be put into.

@@ -1,5 +1,6 @@
 use crate::chart_error::ordered;
 use crate::drawing::{At, Drawing, Ink};
+use crate::heading::Key;
 use crate::row_frame::{RowFrame, Rows};
 use crate::series::ink;
 use crate::{Axis, ChartError, Colour, Picture, Series};
@@ -71,10 +72,13 @@ impl SpreadChart {
             .iter()
             .map(|series| |drawing: &mut Drawing, at: At| sample(drawing, at, series.colour))
             .collect();
-        let mut legend: Vec<(&str, &dyn Fn(&mut Drawing, At))> = Vec::new();
+        let mut legend = Vec::new();
         if 1 < self.series.len() {
             for (series, sample) in self.series.iter().zip(&samples) {
-                legend.push((&series.name, sample));
+                legend.push(Key {
+                    name: &series.name,
+                    sample,
+                });
             }
         }
         let mut rows = RowFrame {

@@ -1,0 +1,280 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use egret_lab::paper::{
+    COLUMNS, Explored, Findings, OfflineStudy, OnlineStudy, Subject, Taught, offline_rows,
+    offline_tally, online_findings, report, simulated_sets, table_one, write_offline,
+};
+use egret_lab::{DataFolder, Encoding, Journal, LossFunction, SupervisedToBandit, write_results};
+use egret_report::output;
+use serde_json::{Value, json};
+
+use crate::progress::StudyBar;
+
+/// What of the paper is run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum What {
+    /// Draws that beta takes, for every normaliser
+    Table1,
+    /// SmoothIGW and CappedIGW on every data set, paired by seed
+    Online,
+    /// What a network learns from the exhaust of each
+    Offline,
+    /// How often SmoothIGW plays its greedy action
+    Greedy,
+    /// kappa_inf of 2, 4 and 24
+    Kappa,
+    /// Everything, in one report
+    #[default]
+    All,
+}
+
+#[derive(Debug, Args)]
+pub struct PaperArgs {
+    /// Which part of the paper
+    #[arg(value_enum, default_value_t)]
+    what: What,
+    /// Folder with the paper's data sets (Parquet, CSV or ARFF, named by OpenML id: 150_covertype.parquet)
+    #[arg(long, value_name = "DIR", conflicts_with = "simulated")]
+    data: Option<PathBuf>,
+    /// Three simulated problems in place of the paper's data, to see how it works
+    #[arg(long)]
+    simulated: bool,
+    /// Where results are kept: the same command goes on from there
+    #[arg(long, value_name = "DIR", default_value = "egret-paper")]
+    results: PathBuf,
+    /// Seeds 1 to N [default: 30, quick: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    seeds: Option<u64>,
+    /// The most decisions of a run [default: 80000, quick: 4000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(80..=10_000_000))]
+    decisions: Option<u64>,
+    /// A first report in two minutes: 3 seeds, 4,000 decisions
+    #[arg(long)]
+    quick: bool,
+    /// Also CappedIGW with beta by the paper's own Algorithm 3, at kappa_inf = 4: some 60 times slower
+    #[arg(long)]
+    betting: bool,
+    /// Threads; neither they nor interruptions change a digit [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_024))]
+    threads: Option<u64>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub const EXAMPLES: &str = "\
+Examples:
+  egret lab paper table1
+  egret lab paper --quick --simulated                         a first look, no data needed
+  egret lab paper --quick --data data                         the paper's data sets, three seeds
+  egret lab paper --data data                                 the whole paper
+  egret lab paper online --data data --json
+
+Results, figures (SVG and PNG), Parquet files and report.html are written to --results. What is there already is not run again.";
+
+impl PaperArgs {
+    fn subjects(&self) -> Vec<Subject> {
+        match self.what {
+            What::Table1 => vec![Subject::Table1],
+            What::Online => vec![Subject::Online],
+            What::Offline => vec![Subject::Offline],
+            What::Greedy => vec![Subject::Greedy],
+            What::Kappa => vec![Subject::Kappa],
+            What::All => Subject::ALL.to_vec(),
+        }
+    }
+
+    fn explored(&self) -> Vec<Explored> {
+        let mut explored = vec![Explored::SmoothIgw];
+        if self.what != What::Greedy {
+            explored.extend([2.0, 4.0, 24.0].map(Explored::mixture));
+            explored.push(Explored::EXACT);
+            if self.betting {
+                explored.push(Explored::betting(4.0));
+            }
+        }
+        explored
+    }
+
+    fn exhausts(&self) -> Vec<(Explored, Vec<Taught>)> {
+        use Taught::{CorrectIps, Direct, DoublyRobust, Ips};
+        let mut exhausts = vec![
+            (Explored::SmoothIgw, vec![Direct, Ips]),
+            (
+                Explored::mixture(4.0),
+                vec![Direct, Ips, CorrectIps, DoublyRobust],
+            ),
+        ];
+        if self.what != What::Kappa {
+            exhausts.push((Explored::EXACT, vec![Direct, Ips]));
+        }
+        if self.what != What::Offline {
+            exhausts.extend([2.0, 24.0].map(|kappa| (Explored::mixture(kappa), vec![Direct, Ips])));
+        }
+        exhausts
+    }
+}
+
+/// Runs, writes, and tells.
+pub fn paper(args: &PaperArgs) -> Result<String> {
+    if let Some(threads) = args.threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads as usize)
+            .build_global()
+            .context("threads could not be started")?;
+    }
+    let subjects = args.subjects();
+    let (seeds, decisions, trials) = if args.quick {
+        (3, 4_000, 200)
+    } else {
+        (30, 80_000, 1_000)
+    };
+    let seeds = args.seeds.unwrap_or(seeds);
+    let decisions = args.decisions.unwrap_or(decisions) as usize;
+    let mut findings = Findings {
+        size: (seeds, decisions),
+        simulated: args.simulated,
+        ..Findings::default()
+    };
+    std::fs::create_dir_all(&args.results)
+        .with_context(|| format!("cannot make the folder {}", args.results.display()))?;
+    let at = |name: &str| args.results.join(name);
+    if subjects.contains(&Subject::Table1) {
+        findings.table = table_one(trials)?;
+    }
+    let has = |wanted: &[Subject]| subjects.iter().any(|subject| wanted.contains(subject));
+    let sets = if has(&[
+        Subject::Online,
+        Subject::Offline,
+        Subject::Greedy,
+        Subject::Kappa,
+    ]) {
+        data_sets(args, &mut findings)?
+    } else {
+        Vec::new()
+    };
+    if has(&[Subject::Online, Subject::Greedy, Subject::Kappa]) {
+        let study = OnlineStudy {
+            sets: &sets,
+            explored: args.explored(),
+            seeds,
+            decisions,
+        };
+        let journal = Journal::open(&at("online.jsonl"))?;
+        let bar = StudyBar::new("online", args.json);
+        let records = study.run(Some(&journal), &bar)?;
+        write_results(&at("online.parquet"), &records)?;
+        findings.online = online_findings(&study, records);
+    }
+    if has(&[Subject::Offline, Subject::Kappa]) {
+        let study = OfflineStudy {
+            sets: &sets,
+            exhausts: args.exhausts(),
+            seeds,
+            decisions,
+        };
+        let journal = Journal::open(&at("offline.jsonl"))?;
+        let bar = StudyBar::new("offline", args.json);
+        let records = study.run(Some(&journal), &bar)?;
+        write_offline(&at("offline.parquet"), &records)?;
+        findings.offline = offline_rows(&sets, &records);
+    }
+    let (page, figures) = report(&findings, &subjects)?;
+    let folder = at("figures");
+    std::fs::create_dir_all(&folder)?;
+    for (name, figure) in &figures {
+        figure.picture.write(&folder, name)?;
+    }
+    let html = at("report.html");
+    output::write(&html, page.html().as_bytes())?;
+    if args.json {
+        let value = as_json(args.what, &findings);
+        return Ok(format!("{:#}\n", value));
+    }
+    Ok(format!(
+        "{}\nReport: {}\nFigures: {}\n",
+        page.text(),
+        html.display(),
+        folder.display()
+    ))
+}
+
+fn data_sets(args: &PaperArgs, findings: &mut Findings) -> Result<Vec<SupervisedToBandit>> {
+    let data = if args.simulated {
+        simulated_sets(args.decisions.unwrap_or(20_000) as usize)
+    } else {
+        let Some(dir) = &args.data else {
+            bail!(
+                "the paper's data sets are needed: --data DIR names a folder with them (150_covertype.parquet, …), or \
+                 --simulated takes three simulated problems in their place"
+            );
+        };
+        let folder = DataFolder::open(dir)?;
+        findings.missing = folder.missing().iter().map(ToString::to_string).collect();
+        ensure!(
+            !folder.found().is_empty(),
+            "{} has none of the paper's data sets: files are named by OpenML id, as 150_covertype.parquet",
+            dir.display()
+        );
+        if !args.json && !findings.missing.is_empty() {
+            eprintln!("not in {}: {}", dir.display(), findings.missing.join(", "));
+        }
+        folder
+            .found()
+            .iter()
+            .map(|file| Ok(file.read(&Encoding::default())?))
+            .collect::<Result<_>>()?
+    };
+    findings.datasets = data.iter().map(|set| set.name().to_owned()).collect();
+    let bandit = |set| SupervisedToBandit::new(Arc::new(set), LossFunction::Absolute);
+    Ok(data.into_iter().map(bandit).collect())
+}
+
+fn as_json(what: What, findings: &Findings) -> Value {
+    let online = || {
+        // The paper's own comparison is on top; the others are beneath.
+        let paper = findings
+            .online
+            .tallies
+            .iter()
+            .find(|tally| tally.kappa_inf == Some(4.0) && tally.normalizer == Some("mixture"));
+        let mut summary = json!(paper);
+        if summary.is_null() {
+            summary = json!({});
+        }
+        summary["all"] = json!(findings.online.tallies);
+        json!({
+            "results": findings.online.rows,
+            "summary": summary,
+            "missing": findings.missing,
+            "simulated": findings.simulated,
+        })
+    };
+    let offline = || {
+        let tally = |column: &str| {
+            let [wins, ties, losses] = offline_tally(&findings.offline, column);
+            json!({"column": column, "wins": wins, "ties": ties, "losses": losses})
+        };
+        let columns: Vec<Value> = COLUMNS.iter().map(|column| tally(column.name)).collect();
+        json!({
+            "results": findings.offline,
+            "summary": columns,
+            "missing": findings.missing,
+            "simulated": findings.simulated,
+        })
+    };
+    match what {
+        What::Table1 => json!(findings.table),
+        What::Online | What::Greedy => online(),
+        What::Offline => offline(),
+        What::Kappa => json!({"online": online(), "offline": offline()}),
+        What::All => json!({
+            "table1": findings.table,
+            "online": online(),
+            "offline": offline(),
+        }),
+    }
+}
