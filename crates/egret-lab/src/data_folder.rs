@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::{Encoding, EncodingError, Supervised, TableError, parquet_table};
+use crate::{Encoding, EncodingError, Supervised, Table, TableError, parquet_table};
 
 /// A data set of the paper (its appendix lists twenty, two of them twice).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,15 +13,28 @@ pub struct PaperSet {
     pub task: Option<u32>,
     /// What it is called there, where that is known.
     pub name: Option<&'static str>,
+    /// The label, where it is known.
+    pub target: Option<&'static str>,
     /// How often it counts among the twenty.
     pub times: usize,
 }
 
-const fn set(id: u32, task: Option<u32>, name: &'static str) -> PaperSet {
+const fn set(id: u32, task: u32, name: &'static str, target: &'static str) -> PaperSet {
     PaperSet {
         id,
-        task,
+        task: Some(task),
         name: Some(name),
+        target: Some(target),
+        times: 1,
+    }
+}
+
+const fn untasked(id: u32, name: Option<&'static str>, target: Option<&'static str>) -> PaperSet {
+    PaperSet {
+        id,
+        task: None,
+        name,
+        target,
         times: 1,
     }
 }
@@ -33,29 +46,24 @@ const fn twice(mut set: PaperSet) -> PaperSet {
 
 /// The eighteen ids of the paper's twenty data sets, in order.
 pub const PAPER_SETS: [PaperSet; 18] = [
-    set(150, None, "covertype"),
-    set(422, None, "topo_2_1"),
-    set(1187, None, "BNG(wisconsin)"),
-    twice(set(41540, Some(359937), "black_friday")),
-    twice(set(42225, Some(233211), "diamonds")),
-    set(44025, Some(361089), "california"),
-    PaperSet {
-        id: 44031,
-        task: None,
-        name: None,
-        times: 1,
-    },
-    set(44056, Some(361094), "visualizing_soil"),
-    set(44059, Some(361096), "diamonds_cat"),
-    set(44069, Some(361104), "SGEMM_GPU_kernel_performance"),
-    set(44140, Some(361080), "diamonds_num"),
-    set(44142, Some(361082), "Bike_Sharing_Demand"),
-    set(44146, Some(361086), "medical_charges"),
-    set(44148, Some(361088), "superconduct"),
-    set(44963, Some(361241), "physiochemical_protein"),
-    set(44964, Some(361242), "superconductivity"),
-    set(44973, Some(361251), "grid_stability"),
-    set(44977, Some(361255), "california_housing"),
+    untasked(150, Some("covertype"), Some("Elevation")),
+    untasked(422, Some("topo_2_1"), None),
+    untasked(1187, Some("BNG(wisconsin)"), None),
+    twice(set(41540, 359937, "black_friday", "Purchase")),
+    twice(set(42225, 233211, "diamonds", "price")),
+    set(44025, 361089, "california", "price"),
+    untasked(44031, None, None),
+    set(44056, 361094, "visualizing_soil", "track"),
+    set(44059, 361096, "diamonds_cat", "price"),
+    set(44069, 361104, "SGEMM_GPU_kernel_performance", "Run1"),
+    set(44140, 361080, "diamonds_num", "price"),
+    set(44142, 361082, "Bike_Sharing_Demand", "count"),
+    set(44146, 361086, "medical_charges", "AverageTotalPayments"),
+    set(44148, 361088, "superconduct", "criticaltemp"),
+    set(44963, 361241, "physiochemical_protein", "RMSD"),
+    set(44964, 361242, "superconductivity", "critical_temp"),
+    set(44973, 361251, "grid_stability", "stab"),
+    set(44977, 361255, "california_housing", "medianHouseValue"),
 ];
 
 impl fmt::Display for PaperSet {
@@ -123,9 +131,17 @@ impl DataFolder {
 }
 
 impl DataFile {
-    /// The data, under the name of the set: `150_covertype`.
+    /// The data, under the name of the set: `150_covertype`. Where neither the encoding nor the file names the
+    /// label, it is the set's, if there is a column of that name.
     pub fn read(&self, encoding: &Encoding) -> Result<Supervised, EncodingError> {
-        Supervised::read(&self.path, encoding).map(|data| data.with_name(self.set.to_string()))
+        let mut table = Table::read(&self.path)?;
+        if table.target().is_none()
+            && let Some(target) = self.set.target
+            && table.columns().iter().any(|column| column.name == target)
+        {
+            table = table.with_roles(Some(target.to_owned()), Vec::new());
+        }
+        encoding.encode(&self.set.to_string(), &table)
     }
 }
 
@@ -253,6 +269,24 @@ mod tests {
             (read.name(), read.rows().len()),
             ("44056_visualizing_soil", 2)
         );
+    }
+
+    #[test]
+    fn a_set_knows_its_label() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = "Elevation,slope,class\n1,5,a\n3,6,b\n";
+        std::fs::write(folder.path().join("150.csv"), text).expect("written");
+        let data = DataFolder::open(folder.path()).expect("readable");
+        let read = |encoding| data.found()[0].read(&encoding);
+        let labels =
+            |data: Supervised| -> Vec<f64> { data.rows().iter().map(|row| row.1).collect() };
+        let own = read(Encoding::default()).expect("numbers");
+        assert_eq!((own.width(), labels(own)), (3, vec![0.0, 1.0]));
+        let class = Encoding {
+            target: Some("class".to_owned()),
+            ..Encoding::default()
+        };
+        assert!(read(class).is_err());
     }
 
     #[test]

@@ -60,12 +60,6 @@ impl Supervised {
         })
     }
 
-    /// Under another name.
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = name.into();
-        self
-    }
-
     pub(crate) fn with_dropped(mut self, dropped: usize) -> Self {
         self.dropped = dropped;
         self

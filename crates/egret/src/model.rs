@@ -180,9 +180,7 @@ impl Blueprint {
         &self,
     ) -> Result<Box<dyn RegressionOracle<Context, Vector>>, OracleSpecError> {
         let coordinates = Coordinates::new(self.space.action_dim())?;
-        self.oracle.build(self.context_dim, &coordinates, &|_| {
-            Err(OracleSpecError::NotAnInterval)
-        })
+        self.oracle.over(self.context_dim, &coordinates)
     }
 
     /// The oracle for items, nothing learned.
@@ -200,9 +198,7 @@ impl Blueprint {
             )?;
         }
         let embeddings = Embeddings::new(table.dim, table.rows.clone())?;
-        self.oracle.build(self.context_dim, &embeddings, &|_| {
-            Err(OracleSpecError::NotAnInterval)
-        })
+        self.oracle.over(self.context_dim, &embeddings)
     }
 }
 

@@ -60,6 +60,22 @@ impl Default for OracleSpec {
 }
 
 impl OracleSpec {
+    /// The oracle for contexts of `context_dim` features and for actions with these features, nothing learned: for
+    /// action spaces that no [`Space`](crate::Space) describes. The argmin is refused: it is for intervals, by
+    /// [`Blueprint::number_oracle`](crate::Blueprint::number_oracle).
+    pub fn over<A: Action, E>(
+        &self,
+        context_dim: usize,
+        actions: &E,
+    ) -> Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>
+    where
+        E: ActionFeatures<A> + Clone + 'static,
+    {
+        self.build(context_dim, actions, &|_| {
+            Err(OracleSpecError::NotAnInterval)
+        })
+    }
+
     /// Makes the oracle for contexts of `context_dim` features. `argmin` makes the one kind that not every
     /// action space has.
     pub(crate) fn build<A: Action, E>(

@@ -1,0 +1,4 @@
+//! The public side of egret-lab.
+
+mod openml;
+mod openml_server;
