@@ -1,0 +1,130 @@
+use std::ops::Range;
+
+use egret::{
+    ActionFeatures, Catalogue, Context, Item, OracleSpec, OracleSpecError, Product,
+    ReferenceMeasure, RegressionOracle, UniformInterval,
+};
+
+use crate::Truth;
+use crate::simulator::sigmoid;
+
+const KINDS: usize = 5;
+const CONTEXT: usize = 3;
+
+/// Actions are one of 5 kinds k and a number a in [0, 1]; each kind has a valley of its own.
+///
+/// f(x, k, a) = 0.9 − 0.8 d (1 − (a − c)²),  d = σ(4 x₀ − k),  for odd k d = σ(4 (1 − x₀) − k)
+///
+/// c = (1 + k)/6 + (x₁ − ½)/4. At small x₀ kind 1 is the best, at large ones kind 0.
+#[derive(Debug, Clone, Copy)]
+pub struct MixedTruth;
+
+impl MixedTruth {
+    /// Where the kind's valley is, and how deep.
+    fn valley(x: &[f64], kind: usize) -> (f64, f64) {
+        let k = kind as f64;
+        let favour = if kind.is_multiple_of(2) {
+            x[0]
+        } else {
+            1.0 - x[0]
+        };
+        let centre = (1.0 + k) / 6.0 + (x[1] - 0.5) / 4.0;
+        (centre, sigmoid(4.0 * favour - k))
+    }
+}
+
+impl Truth for MixedTruth {
+    type Action = (Item, f64);
+
+    fn name(&self) -> &str {
+        "mixed"
+    }
+
+    fn context_dim(&self) -> usize {
+        CONTEXT
+    }
+
+    fn measure(&self) -> Box<dyn ReferenceMeasure<Context, (Item, f64)>> {
+        let kinds = Catalogue::uniform(KINDS).expect("five");
+        let numbers = UniformInterval::new(0.0, 1.0).expect("0 < 1");
+        Box::new(Product::new(kinds, numbers))
+    }
+
+    fn oracle(
+        &self,
+        spec: &OracleSpec,
+    ) -> Result<Box<dyn RegressionOracle<Context, (Item, f64)>>, OracleSpecError> {
+        spec.over(CONTEXT, &Parabolas)
+    }
+
+    fn expected(&self, x: &[f64], &(kind, number): &(Item, f64)) -> f64 {
+        let (centre, depth) = Self::valley(x, kind.0 as usize);
+        let away = number - centre;
+        0.9 - 0.8 * depth * (1.0 - away * away)
+    }
+
+    fn best(&self, x: &[f64]) -> (Item, f64) {
+        let mut best = (0, Self::valley(x, 0));
+        for kind in 1..KINDS {
+            let valley = Self::valley(x, kind);
+            if best.1.1 < valley.1 {
+                best = (kind, valley);
+            }
+        }
+        (Item(best.0 as u32), best.1.0)
+    }
+}
+
+/// 1, a and a² for each kind, 0 for the others: a parabola of its own for each.
+#[derive(Debug, Clone, Copy)]
+struct Parabolas;
+
+impl ActionFeatures<(Item, f64)> for Parabolas {
+    fn dim(&self) -> usize {
+        3 * KINDS
+    }
+
+    fn fill(&self, actions: &(Vec<Item>, Vec<f64>), range: Range<usize>, out: &mut [f64]) {
+        let n = range.len();
+        let (kinds, numbers) = (&actions.0[range.clone()], &actions.1[range]);
+        out.fill(0.0);
+        for (i, (kind, number)) in kinds.iter().zip(numbers).enumerate() {
+            let first = 3 * kind.0 as usize;
+            if 3 * KINDS <= first {
+                out[i] = f64::NAN;
+                continue;
+            }
+            for (power, value) in [1.0, *number, number * number].into_iter().enumerate() {
+                out[(first + power) * n + i] = value;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use egret::Forecaster;
+
+    use super::*;
+    use crate::simulator::tests::{check_truth, regrets};
+
+    #[test]
+    fn the_truth_is_as_told() {
+        check_truth(MixedTruth, 400, |&(kind, number), rng| {
+            (kind, (number + 0.1 * (rng.unit() - 0.5)).clamp(0.0, 1.0))
+        });
+        assert_eq!(MixedTruth.best(&[0.9, 0.5, 0.5]).0, Item(0));
+        assert_eq!(MixedTruth.best(&[0.1, 0.5, 0.5]).0, Item(1));
+    }
+
+    #[test]
+    fn a_learner_beats_uniform_play() {
+        let linear = OracleSpec::Linear {
+            forecaster: Forecaster::Ridge,
+            lambda: 1.0,
+            squares: false,
+        };
+        let (learned, uniform) = regrets(MixedTruth, &linear, 2_000);
+        assert!(learned < uniform / 2.0, "{learned} {uniform}");
+    }
+}

@@ -1,0 +1,101 @@
+use egret::{
+    Context, Coordinates, OracleSpec, OracleSpecError, ReferenceMeasure, RegressionOracle,
+    UniformSphere, Vector,
+};
+
+use crate::Truth;
+use crate::simulator::{affine, constants};
+
+const DIM: usize = 8;
+const CONTEXT: usize = 4;
+
+/// Actions of length 1 in ℝ⁸; f(x, a) = ½ − 0.4 ⟨a, u(x)⟩ with u(x) = v / |v|, v = W (1, 2x − 1).
+#[derive(Debug, Clone)]
+pub struct SphereTruth {
+    weights: [f64; DIM * (1 + CONTEXT)],
+}
+
+impl SphereTruth {
+    /// The one of its name.
+    pub fn new() -> Self {
+        Self {
+            weights: constants(0x59),
+        }
+    }
+
+    fn direction(&self, x: &[f64]) -> [f64; DIM] {
+        let v: [f64; DIM] = affine(&self.weights, x);
+        let length = libm::sqrt(v.iter().map(|v| v * v).sum());
+        v.map(|v| v / length)
+    }
+}
+
+impl Default for SphereTruth {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Truth for SphereTruth {
+    type Action = Vector;
+
+    fn name(&self) -> &str {
+        "sphere"
+    }
+
+    fn context_dim(&self) -> usize {
+        CONTEXT
+    }
+
+    fn measure(&self) -> Box<dyn ReferenceMeasure<Context, Vector>> {
+        Box::new(UniformSphere::new(DIM).expect("8 is a dimension"))
+    }
+
+    fn oracle(
+        &self,
+        spec: &OracleSpec,
+    ) -> Result<Box<dyn RegressionOracle<Context, Vector>>, OracleSpecError> {
+        spec.over(CONTEXT, &Coordinates::new(DIM)?)
+    }
+
+    fn expected(&self, x: &[f64], action: &Vector) -> f64 {
+        let direction = self.direction(x);
+        let products = direction.iter().zip(action.as_slice()).map(|(u, a)| u * a);
+        0.5 - 0.4 * products.sum::<f64>().clamp(-1.0, 1.0)
+    }
+
+    fn best(&self, x: &[f64]) -> Vector {
+        Vector::new(&self.direction(x)).expect("v is not 0")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use egret::Forecaster;
+
+    use super::*;
+    use crate::simulator::tests::{check_truth, regrets};
+
+    #[test]
+    fn the_truth_is_as_told() {
+        check_truth(SphereTruth::new(), 400, |best, rng| {
+            let moved: Vec<f64> = (best.as_slice().iter())
+                .map(|a| a + 0.1 * (rng.unit() - 0.5))
+                .collect();
+            let length = moved.iter().map(|a| a * a).sum::<f64>().sqrt();
+            let unit: Vec<f64> = moved.iter().map(|a| a / length).collect();
+            Vector::new(&unit).expect("finite")
+        });
+    }
+
+    #[test]
+    fn a_learner_beats_uniform_play() {
+        let linear = OracleSpec::Linear {
+            forecaster: Forecaster::Ridge,
+            lambda: 1.0,
+            squares: false,
+        };
+        let (learned, uniform) = regrets(SphereTruth::new(), &linear, 3_000);
+        assert!(learned < uniform / 2.0, "{learned} {uniform}");
+    }
+}
