@@ -6,7 +6,7 @@ use egret::{
 };
 
 use crate::toml_keys::{Found, TomlError, TomlFile, TomlKeys, did_you_mean};
-use crate::{EgretContender, Encoding, LossFunction, MissingLabels, learner_keys};
+use crate::{EgretContender, Encoding, LossFunction, MissingLabels, SIMULATORS, learner_keys};
 
 /// An experiment as a file describes it: data × learners × seeds.
 ///
@@ -157,9 +157,8 @@ impl Experiment {
         }
         root.finish()?;
         if data.is_empty() {
-            return Err(
-                root.error("no [[data]], such as file = \"prices.csv\" or simulator = \"pricing\"")
-            );
+            return Err(root
+                .error("no [[data]], such as file = \"prices.csv\" or simulator = \"interval\""));
         }
         if learners.is_empty() {
             return Err(root.error("no [[learner]], such as preset = \"default\""));
@@ -277,8 +276,10 @@ fn data_source(
             ] {
                 belongs(key)?;
             }
+            let names = SIMULATORS.map(|name| (name, name));
+            let name = keys.choice("simulator", &names)?;
             DataSource::Simulator {
-                name: keys.text("simulator")?.unwrap_or_default().to_owned(),
+                name: name.unwrap_or_default().to_owned(),
             }
         }
         "folder" => {

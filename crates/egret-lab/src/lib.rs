@@ -2,6 +2,7 @@
 
 mod arff_table;
 mod comparison;
+mod comparison_report;
 mod csv_table;
 mod data_folder;
 mod download;
@@ -10,6 +11,7 @@ mod encoding;
 mod environment;
 mod exhaust_summary;
 mod experiment;
+mod experiment_run;
 mod journal;
 mod learner_keys;
 mod loss_function;
@@ -34,6 +36,7 @@ mod table;
 mod toml_keys;
 
 pub use comparison::{Comparison, ComparisonError, Outcome, Pair, Problem, Tally};
+pub use comparison_report::NamedFigure;
 pub use data_folder::{DataFile, DataFolder, DataFolderError, PAPER_SETS, PaperSet};
 pub use download::DownloadError;
 pub use egret_player::EgretContender;
@@ -41,6 +44,7 @@ pub use encoding::{Encoding, EncodingError, EncodingProblem, MissingLabels};
 pub use environment::{Environment, World};
 pub use exhaust_summary::{ExhaustSummary, Spread};
 pub use experiment::{DataSource, EXAMPLE_EXPERIMENT, Experiment, ExperimentFileError};
+pub use experiment_run::{ExperimentError, LoadedData};
 pub use journal::{Journal, JournalError};
 pub use loss_function::{LossFunction, LossFunctionError, QuantileLevel};
 pub use openml::{OPENML_URL, OpenMl, OpenMlData, OpenMlError, OpenMlSettings};
