@@ -10,19 +10,15 @@ const MOST_LINES: usize = 8;
 /// More than this beside each other in one row are drawn problem by problem alone.
 const MOST_SERIES: usize = 6;
 
-/// A figure with the name of its files.
-pub type NamedFigure = (String, Figure);
-
 impl Comparison {
-    /// One page with a table and pictures for each problem, the comparison with the baseline first; and each figure by name.
-    pub fn report(&self, title: &str) -> Result<(Page, Vec<NamedFigure>), ChartError> {
-        let mut figures = Vec::new();
-        let mut parts = vec![self.summary(&mut figures)?];
+    /// One page with a table and pictures for each problem, the comparison with the baseline first.
+    pub fn report(&self, title: &str) -> Result<Page, ChartError> {
+        let mut parts = vec![self.summary()?];
         for problem in &self.problems {
-            parts.push(self.part(problem, &mut figures)?);
+            parts.push(self.part(problem)?);
         }
         let percent = 100.0 * self.confidence;
-        let page = Page {
+        Ok(Page {
             title: title.to_owned(),
             lead: vec![format!(
                 "The loss is the mean over all decisions of a run, each made before its loss was known. Intervals are {percent}% \
@@ -31,12 +27,11 @@ impl Comparison {
                 self.baseline
             )],
             parts,
-        };
-        Ok((page, figures))
+        })
     }
 
     /// Wins, ties and losses over all problems.
-    fn summary(&self, figures: &mut Vec<NamedFigure>) -> Result<Part, ChartError> {
+    fn summary(&self) -> Result<Part, ChartError> {
         let baseline = &self.baseline;
         let mut part = Part {
             heading: format!("Against {baseline}"),
@@ -76,13 +71,12 @@ impl Comparison {
                 .iter()
                 .any(|row| row.values.iter().any(Option::is_some))
             {
-                let figure = Figure {
+                part.figures.push(Figure {
+                    name: "differences".to_owned(),
                     caption: format!("Loss of {baseline} less that of each learner."),
                     alt: format!("Paired differences of the loss, each learner against {baseline}"),
                     picture: chart.draw()?,
-                };
-                figures.push(("differences".to_owned(), figure.clone()));
-                part.figures.push(figure);
+                });
             }
         }
         Ok(part)
@@ -108,7 +102,10 @@ impl Comparison {
             subtitle: format!("{percent}% intervals of the paired difference over seeds"),
             axis: Axis::linear(format!("loss of {baseline} less the learner's")),
             reference: Some(0.0),
-            sides: Some((format!("{baseline} is better"), "the learner is better".to_owned())),
+            sides: Some((
+                format!("{baseline} is better"),
+                "the learner is better".to_owned(),
+            )),
             series: Series::in_order(others.iter().copied()),
             rows: self
                 .problems
@@ -125,9 +122,10 @@ impl Comparison {
         }
     }
 
-    fn part(&self, problem: &Problem, figures: &mut Vec<NamedFigure>) -> Result<Part, ChartError> {
+    fn part(&self, problem: &Problem) -> Result<Part, ChartError> {
         let file = file_name(&problem.name);
         let losses = Figure {
+            name: format!("{file}-losses"),
             caption: format!("Mean loss on {} with its interval.", problem.name),
             alt: format!("The loss of each learner on {}", problem.name),
             picture: self.losses(problem).draw()?,
@@ -148,15 +146,13 @@ impl Comparison {
             if MOST_LINES < problem.outcomes.len() {
                 caption += &format!(" The best {MOST_LINES} learners are drawn.");
             }
-            let figure = Figure {
+            part.figures.push(Figure {
+                name: format!("{file}-curves"),
                 caption,
                 alt: format!("The mean loss over time on {}", problem.name),
                 picture: curves.draw()?,
-            };
-            figures.push((format!("{file}-curves"), figure.clone()));
-            part.figures.push(figure);
+            });
         }
-        figures.push((format!("{file}-losses"), losses.clone()));
         part.figures.push(losses);
         Ok(part)
     }
@@ -321,14 +317,19 @@ mod tests {
         }
     }
 
+    fn figures(page: &Page) -> Vec<&str> {
+        let figures = page.parts.iter().flat_map(|part| &part.figures);
+        figures.map(|figure| figure.name.as_str()).collect()
+    }
+
     #[test]
     fn the_page_has_every_number_and_no_tag_of_a_name() {
         let records: Vec<RunRecord> = (0..3)
             .flat_map(|seed| [record("base", seed, 0.5), record("good", seed, 0.25)])
             .collect();
         let comparison = Comparison::new(&records, None, 0.9).expect("compared");
-        let (page, figures) = comparison.report("a title").expect("drawn");
-        let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
+        let page = comparison.report("a title").expect("drawn");
+        let names = figures(&page);
         assert_eq!(names, ["differences", "a__b__c-curves", "a__b__c-losses"]);
         let (text, html) = (page.text(), page.html());
         for expected in ["+0.2500", "win", "0.1250", "1250.0"] {
@@ -345,8 +346,8 @@ mod tests {
             .collect();
         for records in [&many[..], &many[..1]] {
             let comparison = Comparison::new(records, None, 0.9).expect("compared");
-            let (page, figures) = comparison.report("a title").expect("drawn");
-            assert_eq!(figures.len(), 2);
+            let page = comparison.report("a title").expect("drawn");
+            assert_eq!(figures(&page).len(), 2);
             assert!(page.text().contains("With one seed there is no interval"));
         }
     }

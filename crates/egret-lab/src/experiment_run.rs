@@ -6,8 +6,8 @@ use egret::Action;
 use crate::{
     AnyEnvironment, Contender, DataFolder, DataFolderError, DataSource, EncodingError, Environment,
     Experiment, Journal, LossFunction, OpenMl, OpenMlError, OpenMlSettings, PlayError, Progress,
-    Run, RunRecord, StudyError, Supervised, SupervisedToBandit, Table, TableError, Task, UnknownSimulator, run_all,
-    simulator,
+    Run, RunRecord, StudyError, Supervised, SupervisedToBandit, Table, TableError, Task,
+    UnknownSimulator, run_all, simulator,
 };
 
 /// The problems of an experiment, with what is to be said of them.

@@ -36,7 +36,6 @@ mod table;
 mod toml_keys;
 
 pub use comparison::{Comparison, ComparisonError, Outcome, Pair, Problem, Tally};
-pub use comparison_report::NamedFigure;
 pub use data_folder::{DataFile, DataFolder, DataFolderError, PAPER_SETS, PaperSet};
 pub use download::DownloadError;
 pub use egret_player::EgretContender;

@@ -75,6 +75,7 @@ fn page(pictures: &[(&str, Picture)]) -> Page {
                     why: "Five sets are not at hand, and none of them is counted.".to_owned(),
                 }],
                 figures: vec![Figure {
+                    name: "intervals".to_owned(),
                     caption: "Marks left of the line are in favour of CappedIGW.".to_owned(),
                     alt: "Differences of loss on each data set; most are below 0.".to_owned(),
                     picture: picture.clone(),

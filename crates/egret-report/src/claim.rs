@@ -53,6 +53,18 @@ impl Verdict {
 }
 
 impl Claim {
+    /// As a list.
+    pub(crate) fn markdown(&self) -> String {
+        let Self {
+            claimed,
+            measured,
+            verdict,
+            why,
+        } = self;
+        let word = verdict.word();
+        format!("\n- Claimed: {claimed}\n- Measured: {measured}\n- Verdict: **{word}**. {why}\n")
+    }
+
     /// For a terminal.
     pub(crate) fn text(&self) -> String {
         let Self {

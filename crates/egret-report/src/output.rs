@@ -8,6 +8,11 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     write_all(&[(path, bytes)])
 }
 
+/// Makes a folder, and those on its way; one that is there is left as it is.
+pub fn make_folder(path: &Path) -> Result<(), WriteError> {
+    std::fs::create_dir_all(path).map_err(|error| WriteError::new(path, error))
+}
+
 /// Writes files that belong together: none is in its place before all are written beside it.
 pub fn write_all(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
     let mut written = Vec::new();

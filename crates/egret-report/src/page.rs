@@ -1,4 +1,7 @@
+use std::path::Path;
+
 use crate::escape::escape;
+use crate::output::{self, WriteError};
 use crate::{Claim, Picture, Section};
 
 /// One page with all its tables and pictures inside: it asks nothing of any network, and prints well.
@@ -50,6 +53,8 @@ pub struct Part {
 /// A picture in a [`Page`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
+    /// Of its files, without ending.
+    pub name: String,
     /// Below it.
     pub caption: String,
     /// What it shows, for those who do not see it.
@@ -74,6 +79,46 @@ impl Page {
             text.extend(part.tables.iter().map(Section::text));
         }
         text
+    }
+
+    /// As Markdown, with pictures in files of a folder beside it.
+    pub fn markdown(&self, figures: &str) -> String {
+        let mut text = format!("# {}\n", self.title);
+        for paragraph in &self.lead {
+            text += &format!("\n{paragraph}\n");
+        }
+        for part in &self.parts {
+            text += &format!("\n## {}\n", part.heading);
+            for paragraph in &part.paragraphs {
+                text += &format!("\n{paragraph}\n");
+            }
+            text.extend(part.claims.iter().map(Claim::markdown));
+            for figure in &part.figures {
+                let Figure {
+                    name, caption, alt, ..
+                } = figure;
+                text += &format!("\n![{alt}]({figures}/{name}.svg)\n\n{caption}\n");
+            }
+            text.extend(part.tables.iter().map(Section::markdown));
+        }
+        text
+    }
+
+    /// Writes `report.html`, `report.md`, and each figure as `figures/NAME.svg` and `figures/NAME.png` into a folder that
+    /// is there.
+    pub fn write(&self, folder: &Path) -> Result<(), WriteError> {
+        let figures = folder.join("figures");
+        output::make_folder(&figures)?;
+        for figure in self.parts.iter().flat_map(|part| &part.figures) {
+            figure.picture.write(&figures, &figure.name)?;
+        }
+        output::write_all(&[
+            (&folder.join("report.html"), self.html().as_bytes()),
+            (
+                &folder.join("report.md"),
+                self.markdown("figures").as_bytes(),
+            ),
+        ])
     }
 
     /// The whole file.
@@ -209,6 +254,7 @@ mod tests {
                 why: EVIL.to_owned(),
             }],
             figures: vec![Figure {
+                name: "a".to_owned(),
                 caption: EVIL.to_owned(),
                 alt: EVIL.to_owned(),
                 picture,

@@ -44,6 +44,24 @@ impl Section {
         text
     }
 
+    /// As Markdown, its title in bold.
+    pub fn markdown(&self) -> String {
+        let row = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let rule = |column: usize| if column < self.words { "---" } else { "---:" };
+        let rules: Vec<String> = (0..self.header.len()).map(|c| rule(c).to_owned()).collect();
+        let mut text = format!("\n**{}** {}\n\n", self.title, self.before);
+        text += &row(&self.header);
+        text += &row(&rules);
+        text.extend(self.rows.iter().map(|cells| row(cells)));
+        for line in &self.after {
+            text += &format!("\n{line}\n");
+        }
+        text
+    }
+
     fn table(&self) -> Table {
         let mut table = Table::new();
         table

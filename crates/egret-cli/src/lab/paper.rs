@@ -139,8 +139,7 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
         simulated: args.simulated,
         ..Findings::default()
     };
-    std::fs::create_dir_all(&args.results)
-        .with_context(|| format!("cannot make the folder {}", args.results.display()))?;
+    output::make_folder(&args.results)?;
     let at = |name: &str| args.results.join(name);
     if subjects.contains(&Subject::Table1) {
         findings.table = table_one(trials)?;
@@ -182,23 +181,16 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
         write_offline(&at("offline.parquet"), &records)?;
         findings.offline = offline_rows(&sets, &records);
     }
-    let (page, figures) = report(&findings, &subjects)?;
-    let folder = at("figures");
-    std::fs::create_dir_all(&folder)?;
-    for (name, figure) in &figures {
-        figure.picture.write(&folder, name)?;
-    }
-    let html = at("report.html");
-    output::write(&html, page.html().as_bytes())?;
+    let page = report(&findings, &subjects)?;
+    page.write(&args.results)?;
     if args.json {
         let value = as_json(args.what, &findings);
         return Ok(format!("{:#}\n", value));
     }
     Ok(format!(
-        "{}\nReport: {}\nFigures: {}\n",
+        "{}\nReport, figures and raw results: {}\n",
         page.text(),
-        html.display(),
-        folder.display()
+        at("report.html").display()
     ))
 }
 

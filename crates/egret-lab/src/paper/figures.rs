@@ -8,11 +8,12 @@ use super::findings::{COLUMNS, Findings, OfflineRow};
 use super::online_study::OnlineRow;
 use crate::{ExhaustSummary, PairedDifference, RunRecord, Spread};
 
-/// A figure and the name of its files.
-pub(crate) type Named = (&'static str, Figure);
-
 /// Loss of SmoothIGW less that of others, data set by data set.
-pub(crate) fn online(findings: &Findings, explored: &[Explored]) -> Result<Named, ChartError> {
+pub(crate) fn online(
+    findings: &Findings,
+    name: &str,
+    explored: &[Explored],
+) -> Result<Figure, ChartError> {
     let find = |dataset: &str, explored: &Explored| {
         let ours = |row: &&OnlineRow| {
             row.dataset == dataset
@@ -31,15 +32,19 @@ pub(crate) fn online(findings: &Findings, explored: &[Explored]) -> Result<Named
         axis: Axis::linear("difference of mean loss, above 0 CappedIGW is better →"),
         ..chart
     };
-    named(
-        "online",
+    Ok(figure(
+        name,
         "Paired differences of progressive loss with 90% bootstrap intervals; a hollow mark is a tie. At the right how the first series stands.",
         chart.draw()?,
-    )
+    ))
 }
 
 /// What SmoothIGW's exhaust gives less what CappedIGW's gives.
-pub(crate) fn offline(findings: &Findings, columns: &[usize]) -> Result<Named, ChartError> {
+pub(crate) fn offline(
+    findings: &Findings,
+    name: &str,
+    columns: &[usize],
+) -> Result<Figure, ChartError> {
     let find = |dataset: &str, column: &str| {
         let ours = |row: &&OfflineRow| row.dataset == dataset && row.column == column;
         findings.offline.iter().find(ours)?.difference
@@ -59,15 +64,11 @@ pub(crate) fn offline(findings: &Findings, columns: &[usize]) -> Result<Named, C
         ),
         ..chart
     };
-    named(
-        if columns[0] == 0 && columns.len() == 4 {
-            "offline"
-        } else {
-            "kappa_offline"
-        },
+    Ok(figure(
+        name,
         "Paired differences of the greedy policy's test loss with 90% bootstrap intervals; a hollow mark is a tie. At the right how the first series stands.",
         chart.draw()?,
-    )
+    ))
 }
 
 fn differences(
@@ -101,7 +102,7 @@ fn differences(
 }
 
 /// How often SmoothIGW plays its greedy action, over time.
-pub(crate) fn greedy(findings: &Findings) -> Result<Named, ChartError> {
+pub(crate) fn greedy(findings: &Findings) -> Result<Figure, ChartError> {
     let learner = Explored::SmoothIgw.name();
     let of = |dataset: &str| -> Vec<(f64, f64)> {
         let runs: Vec<&RunRecord> = findings
@@ -157,11 +158,11 @@ pub(crate) fn greedy(findings: &Findings) -> Result<Named, ChartError> {
         lines,
         reference: Some((0.8, "80%".to_owned())),
     };
-    named(
+    Ok(figure(
         "greedy",
         "The share of greedy actions, which are point masses. CappedIGW's actions all have a density.",
         chart.draw()?,
-    )
+    ))
 }
 
 /// A number of each decision, for [`kappa`].
@@ -176,7 +177,7 @@ pub(crate) struct Shown {
 }
 
 /// A number of the exhaust for each κ∞, data set by data set.
-pub(crate) fn kappa(findings: &Findings, shown: &Shown) -> Result<Named, ChartError> {
+pub(crate) fn kappa(findings: &Findings, shown: &Shown) -> Result<Figure, ChartError> {
     let explored = [
         Explored::mixture(2.0),
         Explored::mixture(4.0),
@@ -223,7 +224,7 @@ pub(crate) fn kappa(findings: &Findings, shown: &Shown) -> Result<Named, ChartEr
         series: Series::in_order(drawn.iter().map(|explored| explored.name())),
         rows: findings.datasets.iter().map(row).collect(),
     };
-    named(shown.name, shown.caption, chart.draw()?)
+    Ok(figure(shown.name, shown.caption, chart.draw()?))
 }
 
 fn subtitle(findings: &Findings) -> String {
@@ -242,15 +243,11 @@ fn subtitle(findings: &Findings) -> String {
     format!("{seeds}, at most {decisions} decisions each{simulated}")
 }
 
-fn named(
-    name: &'static str,
-    caption: &str,
-    picture: egret_report::Picture,
-) -> Result<Named, ChartError> {
-    let figure = Figure {
+fn figure(name: &str, caption: &str, picture: egret_report::Picture) -> Figure {
+    Figure {
+        name: name.to_owned(),
         caption: caption.to_owned(),
         alt: caption.to_owned(),
         picture,
-    };
-    Ok((name, figure))
+    }
 }

@@ -1,7 +1,7 @@
-use egret_report::{ChartError, Claim, Page, Part, Section};
+use egret_report::{ChartError, Claim, Figure, Page, Part, Section};
 
 use super::contenders::Explored;
-use super::figures::{self, Named, Shown};
+use super::figures::{self, Shown};
 use super::findings::{COLUMNS, Findings, SMOOTH, greedy_share};
 use super::table_one::PRINTED;
 use super::{claims, online_study::OnlineRow};
@@ -32,27 +32,23 @@ impl Subject {
     ];
 }
 
-/// A page with a part for each subject, and its figures under the names of their files.
-pub fn report(findings: &Findings, subjects: &[Subject]) -> Result<(Page, Vec<Named>), ChartError> {
+/// A page with a part for each subject.
+pub fn report(findings: &Findings, subjects: &[Subject]) -> Result<Page, ChartError> {
     let mut page = Page {
         title: "Infinite action contextual bandits with reusable data exhaust: the experiments, run again".to_owned(),
         lead: lead(findings),
         parts: Vec::new(),
     };
-    let mut named = Vec::new();
     for subject in subjects {
-        let (mut part, figures) = match subject {
+        page.parts.push(match subject {
             Subject::Table1 => table_one(findings),
             Subject::Online => online(findings)?,
             Subject::Offline => offline(findings)?,
             Subject::Greedy => greedy(findings)?,
             Subject::Kappa => kappa(findings)?,
-        };
-        part.figures = figures.iter().map(|(_, figure)| figure.clone()).collect();
-        named.extend(figures);
-        page.parts.push(part);
+        });
     }
-    Ok((page, named))
+    Ok(page)
 }
 
 fn lead(findings: &Findings) -> Vec<String> {
@@ -83,10 +79,11 @@ fn lead(findings: &Findings) -> Vec<String> {
     lead
 }
 
-fn part(heading: &str, claims: Vec<Claim>, tables: Vec<Section>) -> Part {
+fn part(heading: &str, claims: Vec<Claim>, figures: Vec<Figure>, tables: Vec<Section>) -> Part {
     Part {
         heading: heading.to_owned(),
         claims,
+        figures,
         tables,
         ..Part::default()
     }
@@ -96,7 +93,7 @@ fn header(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn table_one(findings: &Findings) -> (Part, Vec<Named>) {
+fn table_one(findings: &Findings) -> Part {
     let rows = findings.table.iter().map(|row| {
         let printed = PRINTED.iter().find(|printed| printed.tau == row.tau);
         let printed = match (row.normalizer, printed) {
@@ -133,26 +130,26 @@ fn table_one(findings: &Findings) -> (Part, Vec<Named>) {
         after: Vec::new(),
     };
     let heading = "Normalisation: how many draws β takes (§4.1)";
-    (
-        part(heading, vec![claims::table_one(findings)], vec![table]),
+    part(
+        heading,
+        vec![claims::table_one(findings)],
         Vec::new(),
+        vec![table],
     )
 }
 
-fn online(findings: &Findings) -> Result<(Part, Vec<Named>), ChartError> {
+fn online(findings: &Findings) -> Result<Part, ChartError> {
     let mut shown = vec![Explored::mixture(4.0), Explored::EXACT];
     let betting = Explored::betting(4.0);
     let ran = |row: &OnlineRow| row.normalizer == betting.normalizer();
     if findings.online.rows.iter().any(ran) {
         shown.push(betting);
     }
-    let figures = vec![figures::online(findings, &shown)?];
+    let figures = vec![figures::online(findings, "online", &shown)?];
     let table = online_table(findings);
     let heading = "Online regret (§4.2)";
-    Ok((
-        part(heading, vec![claims::online(findings)], vec![table]),
-        figures,
-    ))
+    let claims = vec![claims::online(findings)];
+    Ok(part(heading, claims, figures, vec![table]))
 }
 
 fn online_table(findings: &Findings) -> Section {
@@ -200,14 +197,12 @@ fn online_table(findings: &Findings) -> Section {
     }
 }
 
-fn offline(findings: &Findings) -> Result<(Part, Vec<Named>), ChartError> {
-    let figures = vec![figures::offline(findings, &[0, 1, 2, 3])?];
+fn offline(findings: &Findings) -> Result<Part, ChartError> {
+    let figures = vec![figures::offline(findings, "offline", &[0, 1, 2, 3])?];
     let table = offline_table(findings, &[0, 1, 2, 3]);
     let heading = "Offline utility of the exhaust (§4.3)";
-    Ok((
-        part(heading, vec![claims::offline(findings)], vec![table]),
-        figures,
-    ))
+    let claims = vec![claims::offline(findings)];
+    Ok(part(heading, claims, figures, vec![table]))
 }
 
 fn offline_table(findings: &Findings, columns: &[usize]) -> Section {
@@ -243,7 +238,7 @@ fn offline_table(findings: &Findings, columns: &[usize]) -> Section {
     }
 }
 
-fn greedy(findings: &Findings) -> Result<(Part, Vec<Named>), ChartError> {
+fn greedy(findings: &Findings) -> Result<Part, ChartError> {
     const ITERATIONS: [u64; 5] = [10, 100, 1_000, 5_000, 10_000];
     let rows = findings.datasets.iter().map(|dataset| {
         let share = |iteration| {
@@ -264,10 +259,8 @@ fn greedy(findings: &Findings) -> Result<(Part, Vec<Named>), ChartError> {
     };
     let figures = vec![figures::greedy(findings)?];
     let heading = "SmoothIGW increasingly plays greedy (§4.4)";
-    Ok((
-        part(heading, vec![claims::greedy(findings)], vec![table]),
-        figures,
-    ))
+    let claims = vec![claims::greedy(findings)];
+    Ok(part(heading, claims, figures, vec![table]))
 }
 
 /// What κ∞ is looked at for.
@@ -309,14 +302,17 @@ const SHOWN: [Shown; 5] = [
     },
 ];
 
-fn kappa(findings: &Findings) -> Result<(Part, Vec<Named>), ChartError> {
+fn kappa(findings: &Findings) -> Result<Part, ChartError> {
     let mut figures = vec![
         figures::kappa(findings, &SHOWN[0])?,
-        figures::online(findings, &[2.0, 4.0, 24.0].map(Explored::mixture))
-            .map(|(_, figure)| ("kappa_online", figure))?,
+        figures::online(
+            findings,
+            "kappa_online",
+            &[2.0, 4.0, 24.0].map(Explored::mixture),
+        )?,
     ];
     if !findings.offline.is_empty() {
-        figures.push(figures::offline(findings, &[4, 0, 5])?);
+        figures.push(figures::offline(findings, "kappa_offline", &[4, 0, 5])?);
     }
     for shown in &SHOWN[1..] {
         figures.push(figures::kappa(findings, shown)?);
@@ -330,5 +326,5 @@ fn kappa(findings: &Findings) -> Result<(Part, Vec<Named>), ChartError> {
         found.push(claims::kappa_offline(findings));
         tables.push(offline_table(findings, &[4, 0, 5]));
     }
-    Ok((part("Sensitivity to κ∞ (§4.5)", found, tables), figures))
+    Ok(part("Sensitivity to κ∞ (§4.5)", found, figures, tables))
 }

@@ -188,7 +188,10 @@ mod tests {
         let rows = table_one(400).expect("it runs");
         assert_eq!(rows.len(), 12);
         for row in &rows {
-            assert!(row.violations <= allowed_misses(400, DELTA), "{row:?}");
+            assert!(
+                row.violations as u64 <= allowed_misses(400, DELTA),
+                "{row:?}"
+            );
             if row.normalizer == "exact" {
                 assert_eq!(row.draws, [0.0; 3]);
                 assert!(row.kappa.iter().all(|kappa| (kappa - 1.0).abs() < 1e-6));

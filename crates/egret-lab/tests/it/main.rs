@@ -2,3 +2,4 @@
 
 mod openml;
 mod openml_server;
+mod studies;
