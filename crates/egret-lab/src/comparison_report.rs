@@ -42,7 +42,10 @@ impl Comparison {
                 .push("There is one learner: nothing to compare.".to_owned());
         } else {
             part.tables.push(Section {
-                title: format!("Against {baseline}, over {} data sets", self.problems.len()),
+                title: match self.problems.len() {
+                    1 => "On one data set".to_owned(),
+                    count => format!("Over {count} data sets"),
+                },
                 before:
                     "How often the interval of the difference lies above 0, holds it, lies below."
                         .to_owned(),
