@@ -1,6 +1,8 @@
+mod compare;
 mod paper;
+mod run;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::Subcommand;
 
 /// Experiments: the paper's, and one's own.
@@ -12,11 +14,30 @@ pub enum LabCommand {
     /// do. Beside each figure stands what the paper claims, what was measured, and whether they agree.
     #[command(after_help = paper::EXAMPLES)]
     Paper(paper::PaperArgs),
+    /// Run an experiment of one's own: data, learners, seeds
+    ///
+    /// A TOML file says which; what is wrong in it is told with its line and the valid values.
+    #[command(after_help = run::EXAMPLES)]
+    Run(run::RunArgs),
+    /// Compare saved results: tables and pictures, paired by seed
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(compare::CompareArgs),
 }
 
 /// Runs one of them and gives what is to be printed.
 pub fn lab(command: &LabCommand) -> Result<String> {
     match command {
         LabCommand::Paper(args) => paper::paper(args),
+        LabCommand::Run(args) => run::run(args),
+        LabCommand::Compare(args) => compare::compare(args),
     }
+}
+
+/// Work is done on so many threads, or on as many as there are cores.
+fn threads(count: Option<u64>) -> Result<()> {
+    let Some(count) = count else { return Ok(()) };
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(count as usize)
+        .build_global()
+        .context("threads could not be started")
 }

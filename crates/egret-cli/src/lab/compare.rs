@@ -1,0 +1,104 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use egret_lab::{Comparison, RunRecord, read_results};
+use egret_report::output;
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Folders with results.parquet, or such files
+    #[arg(required = true, value_name = "RESULTS")]
+    inputs: Vec<PathBuf>,
+    /// The learner that others are compared with [default: the first]
+    #[arg(long, value_name = "LEARNER")]
+    baseline: Option<String>,
+    /// How often an interval holds what it is of
+    #[arg(long, value_name = "P", default_value_t = 0.9)]
+    confidence: f64,
+    /// Only these learners, once for each
+    #[arg(long = "learner", value_name = "LEARNER")]
+    learners: Vec<String>,
+    /// Write report.html, report.md and figures (SVG and PNG) to this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print what was found as JSON, with every pair of learners compared
+    #[arg(long)]
+    json: bool,
+}
+
+pub const EXAMPLES: &str = "\
+Runs are paired where they met the same rounds: same data by content, same number of decisions, same seed. What could not be
+paired is said. Where two folders have different runs of one learner, the folder becomes part of its name.
+
+Examples, after `egret lab run experiment.toml`:
+  egret lab compare results/first
+  egret lab compare results/first again/results.parquet --baseline uniform --out compared
+  egret lab compare results/first --learner smooth_igw --learner uniform --json";
+
+/// Reads, compares, and tells.
+pub fn compare(args: &CompareArgs) -> Result<String> {
+    let mut sources: Vec<(String, Vec<RunRecord>)> = Vec::new();
+    for input in &args.inputs {
+        sources.push((input.display().to_string(), records(input)?));
+    }
+    if !args.learners.is_empty() {
+        let known = |name: &String| {
+            let mut all = sources.iter().flat_map(|(_, records)| records);
+            all.any(|record| record.learner == *name)
+        };
+        if let Some(unknown) = args.learners.iter().find(|name| !known(name)) {
+            let mut names: Vec<&str> = sources
+                .iter()
+                .flat_map(|(_, records)| records)
+                .map(|record| record.learner.as_str())
+                .collect();
+            names.sort_unstable();
+            names.dedup();
+            bail!(
+                "no learner is called {unknown:?}; there are: {}",
+                names.join(", ")
+            );
+        }
+        for (_, records) in &mut sources {
+            records.retain(|record| args.learners.contains(&record.learner));
+        }
+    }
+    let sources: Vec<(String, &[RunRecord])> = sources
+        .iter()
+        .map(|(name, records)| (name.clone(), &records[..]))
+        .collect();
+    let comparison = Comparison::of_sources(&sources, args.baseline.as_deref(), args.confidence)?;
+    let page = comparison.report("Saved results")?;
+    if let Some(out) = &args.out {
+        output::make_folder(out)?;
+        page.write(out)?;
+    }
+    if args.json {
+        return Ok(serde_json::to_string(&comparison)? + "\n");
+    }
+    let mut text = page.text();
+    if let Some(out) = &args.out {
+        text += &format!(
+            "\nReport and figures: {}\n",
+            out.join("report.html").display()
+        );
+    }
+    Ok(text)
+}
+
+fn records(input: &Path) -> Result<Vec<RunRecord>> {
+    let file = if input.is_dir() {
+        let file = input.join("results.parquet");
+        if !file.exists() {
+            bail!(
+                "{} has no results.parquet: `egret lab run` writes it when all runs are done",
+                input.display()
+            );
+        }
+        file
+    } else {
+        input.to_owned()
+    };
+    Ok(read_results(&file)?)
+}

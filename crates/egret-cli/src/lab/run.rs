@@ -1,0 +1,90 @@
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use egret_lab::{Comparison, EXAMPLE_EXPERIMENT, Experiment, Journal, write_results};
+use egret_report::output;
+use serde_json::json;
+
+use crate::lab::threads;
+use crate::progress::StudyBar;
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The experiment, as TOML
+    #[arg(value_name = "FILE", required_unless_present = "example")]
+    file: Option<PathBuf>,
+    /// Print a file to begin with, which needs no data
+    #[arg(long, conflicts_with_all = ["file", "results", "threads", "json"])]
+    example: bool,
+    /// Where results are kept: the same command goes on from there [default: results/NAME]
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// Threads; neither they nor interruptions change a digit [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_024))]
+    threads: Option<u64>,
+    /// Print what was found as JSON, with every pair of learners compared
+    #[arg(long)]
+    json: bool,
+}
+
+pub const EXAMPLES: &str = "\
+Every learner plays every data set under every seed, on the same rounds. In the folder of results are report.html, report.md,
+figures (SVG and PNG), results.parquet and journal.jsonl: what is in the journal is not run again, unless its settings changed.
+
+Examples:
+  egret lab run --example > experiment.toml
+  egret lab run experiment.toml
+  egret lab run experiment.toml --results again --threads 1 --json";
+
+/// Runs, writes, and tells.
+pub fn run(args: &RunArgs) -> Result<String> {
+    let Some(file) = &args.file else {
+        return Ok(EXAMPLE_EXPERIMENT.to_owned());
+    };
+    threads(args.threads)?;
+    let experiment = Experiment::read(file)?;
+    let results = match &args.results {
+        Some(results) => results.clone(),
+        None => PathBuf::from("results").join(&experiment.name),
+    };
+    let data = experiment.load()?;
+    if !args.json {
+        for note in &data.notes {
+            eprintln!("{note}");
+        }
+    }
+    output::make_folder(&results)?;
+    let journal = Journal::open(&results.join("journal.jsonl"))?;
+    let records = {
+        let bar = StudyBar::new("runs", args.json);
+        experiment.run(&data.environments, Some(&journal), &bar)?
+    };
+    if records.is_empty() {
+        bail!("no runs: the experiment has no data, learner or seed");
+    }
+    write_results(&results.join("results.parquet"), &records)?;
+    let comparison = Comparison::new(
+        &records,
+        experiment.baseline.as_deref(),
+        experiment.confidence,
+    )?;
+    let page = comparison.report(&experiment.name)?;
+    page.write(&results)?;
+    if args.json {
+        let value = json!({
+            "experiment": experiment.name,
+            "results": results,
+            "notes": data.notes,
+            "comparison": comparison,
+        });
+        return serde_json::to_string(&value)
+            .map(|text| text + "\n")
+            .context("the comparison is not JSON");
+    }
+    Ok(format!(
+        "{}\nReport, figures and raw results: {}\n",
+        page.text(),
+        results.join("report.html").display()
+    ))
+}

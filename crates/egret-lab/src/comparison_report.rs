@@ -1,0 +1,357 @@
+use egret_report::{
+    Axis, ChartError, Colour, Figure, Interval, IntervalChart, IntervalRow, Line, LineChart, Page,
+    Part, Section, Series,
+};
+
+use crate::{Comparison, Outcome, Problem};
+
+/// More learners than this would make a picture that nobody reads: the best of them are drawn.
+const MOST_LINES: usize = 8;
+/// More than this beside each other in one row are drawn problem by problem alone.
+const MOST_SERIES: usize = 6;
+
+impl Comparison {
+    /// One page with a table and pictures for each problem, the comparison with the baseline first.
+    pub fn report(&self, title: &str) -> Result<Page, ChartError> {
+        let mut parts = vec![self.summary()?];
+        for problem in &self.problems {
+            parts.push(self.part(problem)?);
+        }
+        let percent = 100.0 * self.confidence;
+        Ok(Page {
+            title: title.to_owned(),
+            lead: vec![format!(
+                "The loss is the mean over all decisions of a run, each made before its loss was known. Intervals are {percent}% \
+                 bootstrap intervals over seeds. Differences are paired by seed: {} less the learner, so that above 0 the \
+                 learner is better; where the interval holds 0 it is a tie.",
+                self.baseline
+            )],
+            parts,
+        })
+    }
+
+    /// Wins, ties and losses over all problems.
+    fn summary(&self) -> Result<Part, ChartError> {
+        let baseline = &self.baseline;
+        let mut part = Part {
+            heading: format!("Against {baseline}"),
+            ..Part::default()
+        };
+        if self.tallies.is_empty() {
+            part.paragraphs
+                .push("There is one learner: nothing to compare.".to_owned());
+        } else {
+            part.tables.push(Section {
+                title: match self.problems.len() {
+                    1 => "On one data set".to_owned(),
+                    count => format!("Over {count} data sets"),
+                },
+                before:
+                    "How often the interval of the difference lies above 0, holds it, lies below."
+                        .to_owned(),
+                header: ["learner", "wins", "ties", "losses"]
+                    .map(str::to_owned)
+                    .to_vec(),
+                words: 1,
+                rows: self
+                    .tallies
+                    .iter()
+                    .map(|tally| {
+                        let counts = [tally.wins, tally.ties, tally.losses];
+                        let mut row = vec![tally.learner.clone()];
+                        row.extend(counts.map(|count| count.to_string()));
+                        row
+                    })
+                    .collect(),
+                after: Vec::new(),
+            });
+        }
+        part.paragraphs.extend(self.left_out.iter().cloned());
+        if (1..=MOST_SERIES).contains(&self.tallies.len()) {
+            let chart = self.differences();
+            if chart
+                .rows
+                .iter()
+                .any(|row| row.values.iter().any(Option::is_some))
+            {
+                part.figures.push(Figure {
+                    name: "differences".to_owned(),
+                    caption: format!("Loss of {baseline} less that of each learner."),
+                    alt: format!("Paired differences of the loss, each learner against {baseline}"),
+                    picture: chart.draw()?,
+                });
+            }
+        }
+        Ok(part)
+    }
+
+    fn differences(&self) -> IntervalChart {
+        let (baseline, percent) = (&self.baseline, 100.0 * self.confidence);
+        let others: Vec<&str> = self
+            .tallies
+            .iter()
+            .map(|tally| tally.learner.as_str())
+            .collect();
+        let value = |problem: &Problem, learner: &str| {
+            let difference = problem.against(learner, baseline)?.difference;
+            Some(Interval {
+                low: difference.low.min(difference.mean),
+                point: difference.mean,
+                high: difference.high.max(difference.mean),
+            })
+        };
+        IntervalChart {
+            title: format!("Against {baseline}"),
+            subtitle: format!("{percent}% intervals of the paired difference over seeds"),
+            axis: Axis::linear(format!("loss of {baseline} less the learner's")),
+            reference: Some(0.0),
+            sides: Some((
+                format!("{baseline} is better"),
+                "the learner is better".to_owned(),
+            )),
+            series: Series::in_order(others.iter().copied()),
+            rows: self
+                .problems
+                .iter()
+                .map(|problem| IntervalRow {
+                    label: problem.name.clone(),
+                    values: others
+                        .iter()
+                        .map(|learner| value(problem, learner))
+                        .collect(),
+                    note: String::new(),
+                })
+                .collect(),
+        }
+    }
+
+    fn part(&self, problem: &Problem) -> Result<Part, ChartError> {
+        let file = file_name(&problem.name);
+        let losses = Figure {
+            name: format!("{file}-losses"),
+            caption: format!("Mean loss on {} with its interval.", problem.name),
+            alt: format!("The loss of each learner on {}", problem.name),
+            picture: self.losses(problem).draw()?,
+        };
+        let mut part = Part {
+            heading: problem.name.clone(),
+            tables: vec![self.table(problem)],
+            ..Part::default()
+        };
+        if problem.outcomes.iter().any(|outcome| outcome.seeds < 2) {
+            part.paragraphs.push(
+                "With one seed there is no interval: a difference may be chance alone.".to_owned(),
+            );
+        }
+        let curves = curves(problem);
+        if !curves.lines.is_empty() {
+            let mut caption = format!("Mean loss so far on {}.", problem.name);
+            if MOST_LINES < problem.outcomes.len() {
+                caption += &format!(" The best {MOST_LINES} learners are drawn.");
+            }
+            part.figures.push(Figure {
+                name: format!("{file}-curves"),
+                caption,
+                alt: format!("The mean loss over time on {}", problem.name),
+                picture: curves.draw()?,
+            });
+        }
+        part.figures.push(losses);
+        Ok(part)
+    }
+
+    fn table(&self, problem: &Problem) -> Section {
+        let regret = problem
+            .outcomes
+            .iter()
+            .any(|outcome| outcome.regret.is_some());
+        let percent = 100.0 * self.confidence;
+        let mut header = vec![
+            "learner".to_owned(),
+            "seeds".to_owned(),
+            "loss".to_owned(),
+            format!("{percent}% interval"),
+        ];
+        if regret {
+            header.push("regret".to_owned());
+        }
+        header.extend(["µs/decision", "difference", "interval", "standing"].map(str::to_owned));
+        let rows = problem
+            .outcomes
+            .iter()
+            .map(|outcome| self.row(problem, outcome, regret))
+            .collect();
+        Section {
+            title: problem.name.clone(),
+            before: format!("{} decisions each.", problem.decisions),
+            header,
+            words: 1,
+            rows,
+            after: Vec::new(),
+        }
+    }
+
+    fn row(&self, problem: &Problem, outcome: &Outcome, regret: bool) -> Vec<String> {
+        let interval = |low: f64, high: f64| format!("[{low:.4}, {high:.4}]");
+        let mut row = vec![
+            outcome.learner.clone(),
+            outcome.seeds.to_string(),
+            format!("{:.4}", outcome.loss),
+            interval(outcome.low, outcome.high),
+        ];
+        if regret {
+            let regret = outcome.regret.map(|regret| format!("{regret:.4}"));
+            row.push(regret.unwrap_or_default());
+        }
+        row.push(format!("{:.1}", outcome.microseconds));
+        match problem.against(&outcome.learner, &self.baseline) {
+            Some(pair) => {
+                let difference = &pair.difference;
+                row.push(format!("{:+.4}", difference.mean));
+                row.push(format!("[{:+.4}, {:+.4}]", difference.low, difference.high));
+                row.push(pair.standing.word().to_owned());
+            }
+            None => row.extend([String::new(), String::new(), String::new()]),
+        }
+        row
+    }
+
+    fn losses(&self, problem: &Problem) -> IntervalChart {
+        let percent = 100.0 * self.confidence;
+        IntervalChart {
+            title: problem.name.clone(),
+            subtitle: format!(
+                "mean loss over {} decisions, {percent}% intervals over seeds",
+                problem.decisions
+            ),
+            axis: Axis::linear("← better   mean loss"),
+            reference: None,
+            sides: None,
+            series: Series::in_order(["loss"]),
+            rows: by_loss(problem)
+                .into_iter()
+                .map(|outcome| IntervalRow {
+                    label: outcome.learner.clone(),
+                    values: vec![Some(Interval {
+                        low: outcome.low.min(outcome.loss),
+                        point: outcome.loss,
+                        high: outcome.high.max(outcome.loss),
+                    })],
+                    note: format!("{:.4}", outcome.loss),
+                })
+                .collect(),
+        }
+    }
+}
+
+fn by_loss(problem: &Problem) -> Vec<&Outcome> {
+    let mut outcomes: Vec<&Outcome> = problem.outcomes.iter().collect();
+    outcomes.sort_by(|one, other| one.loss.total_cmp(&other.loss));
+    outcomes
+}
+
+fn curves(problem: &Problem) -> LineChart {
+    let best: Vec<&str> = by_loss(problem)
+        .into_iter()
+        .take(MOST_LINES)
+        .map(|outcome| outcome.learner.as_str())
+        .collect();
+    // Colours go with the order of the learners, so that one has the same in all pictures.
+    let lines = problem
+        .outcomes
+        .iter()
+        .filter(|outcome| best.contains(&outcome.learner.as_str()) && !outcome.curve.is_empty())
+        .enumerate()
+        .map(|(place, outcome)| Line {
+            name: outcome.learner.clone(),
+            colour: Colour::nth(place),
+            points: outcome
+                .curve
+                .iter()
+                .map(|&(until, loss)| (until as f64, loss))
+                .collect(),
+            band: Vec::new(),
+        })
+        .collect();
+    LineChart {
+        title: problem.name.clone(),
+        subtitle: "mean loss of all decisions so far, over seeds".to_owned(),
+        x: Axis::log("decisions"),
+        y: Axis::linear("mean loss so far"),
+        lines,
+        reference: None,
+    }
+}
+
+/// A name that every file system takes.
+fn file_name(name: &str) -> String {
+    name.chars()
+        .map(|letter| {
+            if letter.is_ascii_alphanumeric() || "-_.".contains(letter) {
+                letter
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RunRecord, Stretch};
+
+    fn record(learner: &str, seed: u64, loss: f64) -> RunRecord {
+        RunRecord {
+            environment: "a <b>/c".to_owned(),
+            fingerprint: "a".to_owned(),
+            learner: learner.to_owned(),
+            seed,
+            decisions: 8,
+            loss,
+            regret: (learner == "good").then_some(0.125),
+            curve: vec![Stretch {
+                until: 8,
+                loss,
+                atoms: 0.0,
+            }],
+            exhaust: None,
+            seconds: 0.01,
+        }
+    }
+
+    fn figures(page: &Page) -> Vec<&str> {
+        let figures = page.parts.iter().flat_map(|part| &part.figures);
+        figures.map(|figure| figure.name.as_str()).collect()
+    }
+
+    #[test]
+    fn the_page_has_every_number_and_no_tag_of_a_name() {
+        let records: Vec<RunRecord> = (0..3)
+            .flat_map(|seed| [record("base", seed, 0.5), record("good", seed, 0.25)])
+            .collect();
+        let comparison = Comparison::new(&records, None, 0.9).expect("compared");
+        let page = comparison.report("a title").expect("drawn");
+        let names = figures(&page);
+        assert_eq!(names, ["differences", "a__b__c-curves", "a__b__c-losses"]);
+        let (text, html) = (page.text(), page.html());
+        for expected in ["+0.2500", "win", "0.1250", "1250.0"] {
+            assert!(text.contains(expected), "no {expected} in {text}");
+            assert!(html.contains(expected), "no {expected}");
+        }
+        assert!(!html.contains("<b>/c"));
+    }
+
+    #[test]
+    fn many_learners_and_one_are_drawn_too() {
+        let many: Vec<RunRecord> = (0..20)
+            .map(|place| record(&format!("learner {place}"), 1, 0.01 * place as f64))
+            .collect();
+        for records in [&many[..], &many[..1]] {
+            let comparison = Comparison::new(records, None, 0.9).expect("compared");
+            let page = comparison.report("a title").expect("drawn");
+            assert_eq!(figures(&page).len(), 2);
+            assert!(page.text().contains("With one seed there is no interval"));
+        }
+    }
+}

@@ -1,0 +1,91 @@
+use egret::{
+    CappedIgw, Explorer, GammaSchedule, Normalization, OracleSpec, Settings, geometric_taus,
+};
+
+use crate::EgretContender;
+
+/// A learner by one word: where a list of settings begins.
+///
+/// | preset           | is                                                                              |
+/// |------------------|---------------------------------------------------------------------------------|
+/// | `default`        | egret's default learner                                                         |
+/// | `paper`          | the paper's online CappedIGW: mixtures of bets, κ∞ = 4, γ = 1 + 18·t, batches of 8 |
+/// | `exact`          | the same, z(β) = 1 by computation                                               |
+/// | `smooth_igw`     | the paper's SmoothIGW: γ = 1 + 100·t^(3/4), τ from 2 to 2048, batches of 8       |
+/// | `epsilon_greedy` | the paper's oracle, a blind action with probability 0.05, batches of 8          |
+/// | `uniform`        | actions drawn from μ: what chance alone comes to                                |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Preset {
+    /// egret's default learner.
+    #[default]
+    Default,
+    /// The paper's CappedIGW.
+    Paper,
+    /// The paper's CappedIGW with z computed.
+    Exact,
+    /// The paper's SmoothIGW.
+    SmoothIgw,
+    /// Greedy but for one decision in twenty.
+    EpsilonGreedy,
+    /// Never greedy.
+    Uniform,
+}
+
+impl Preset {
+    /// All of them by name.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("default", Self::Default),
+        ("paper", Self::Paper),
+        ("exact", Self::Exact),
+        ("smooth_igw", Self::SmoothIgw),
+        ("epsilon_greedy", Self::EpsilonGreedy),
+        ("uniform", Self::Uniform),
+    ];
+
+    /// The learner, under the preset's name.
+    pub fn contender(self) -> EgretContender {
+        let (settings, batch) = match self {
+            Self::Default => (Settings::default(), 1),
+            Self::Paper => (capped(Normalization::Mixture), 8),
+            Self::Exact => (capped(Normalization::Exact), 8),
+            Self::SmoothIgw => (smooth(), 8),
+            Self::EpsilonGreedy => (exploring(Explorer::EpsilonGreedy { epsilon: 0.05 }), 8),
+            Self::Uniform => (exploring(Explorer::Uniform), 8),
+        };
+        EgretContender {
+            name: self.to_string(),
+            oracle: OracleSpec::default(),
+            settings,
+            batch,
+        }
+    }
+}
+
+impl std::fmt::Display for Preset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let named = Self::ALL.iter().find(|(_, preset)| preset == self);
+        f.write_str(named.expect("every preset is in the list").0)
+    }
+}
+
+fn exploring(explorer: Explorer) -> Settings {
+    Settings {
+        explorer,
+        ..Settings::default()
+    }
+}
+
+fn capped(normalization: Normalization) -> Settings {
+    exploring(Explorer::CappedIgw(CappedIgw {
+        normalization,
+        ..CappedIgw::default()
+    }))
+}
+
+fn smooth() -> Settings {
+    Settings {
+        gamma: GammaSchedule::power(1.0, 100.0, 0.75).expect("the paper's schedule is in range"),
+        taus: geometric_taus(2.0, 2048.0, 12).expect("the paper's grid is in range"),
+        ..exploring(Explorer::SmoothIgw)
+    }
+}
