@@ -8,7 +8,7 @@ use crate::EgretContender;
 ///
 /// | preset           | is                                                                              |
 /// |------------------|---------------------------------------------------------------------------------|
-/// | `default`        | egret's default learner                                                         |
+/// | `default`        | the learner that needs no tuning, `Model::untuned`                               |
 /// | `paper`          | the paper's online CappedIGW: mixtures of bets, κ∞ = 4, γ = 1 + 18·t, batches of 8 |
 /// | `exact`          | the same, z(β) = 1 by computation                                               |
 /// | `smooth_igw`     | the paper's SmoothIGW: γ = 1 + 100·t^(3/4), τ from 2 to 2048, batches of 8       |
@@ -44,17 +44,21 @@ impl Preset {
 
     /// The learner, under the preset's name.
     pub fn contender(self) -> EgretContender {
-        let (settings, batch) = match self {
-            Self::Default => (Settings::default(), 1),
-            Self::Paper => (capped(Normalization::Mixture), 8),
-            Self::Exact => (capped(Normalization::Exact), 8),
-            Self::SmoothIgw => (smooth(), 8),
-            Self::EpsilonGreedy => (exploring(Explorer::EpsilonGreedy { epsilon: 0.05 }), 8),
-            Self::Uniform => (exploring(Explorer::Uniform), 8),
+        let settings = match self {
+            Self::Default => Settings::untuned(0),
+            Self::Paper => capped(Normalization::Mixture),
+            Self::Exact => capped(Normalization::Exact),
+            Self::SmoothIgw => smooth(),
+            Self::EpsilonGreedy => exploring(Explorer::EpsilonGreedy { epsilon: 0.05 }),
+            Self::Uniform => exploring(Explorer::Uniform),
+        };
+        let (oracle, batch) = match self {
+            Self::Default => (None, 1),
+            _ => (Some(OracleSpec::default()), 8),
         };
         EgretContender {
             name: self.to_string(),
-            oracle: OracleSpec::default(),
+            oracle,
             settings,
             batch,
         }
