@@ -133,7 +133,7 @@ fn oracle_name(oracle: &OracleSpec) -> String {
         OracleSpec::Aggregation(members) => format!("aggregation of {}", members.len()),
         OracleSpec::Outcomes { outcomes, .. } => format!("outcomes {outcomes}"),
         OracleSpec::Curves { cosines, .. } => format!("curves {cosines}"),
-        OracleSpec::Steps { of, .. } => format!("{} in steps", oracle_name(of)),
+        OracleSpec::Steps { cells, of } => format!("{} in {cells} steps", oracle_name(of)),
     }
 }
 

@@ -426,7 +426,7 @@ mod tests {
             });
             assert_ne!(network.parameters, before);
             let gradient = network.gradient.clone();
-            for place in 0..before.len() {
+            for (place, &expected) in gradient.iter().enumerate() {
                 let step = 1e-6;
                 let mut at = |moved: f64| {
                     network.parameters.copy_from_slice(&before);
@@ -434,7 +434,6 @@ mod tests {
                     objective(&mut network, &xs)
                 };
                 let difference = (at(step) - at(-step)) / (2.0 * step);
-                let expected = gradient[place];
                 assert!(
                     (difference - expected).abs() < 1e-5 * (1.0 + expected.abs()),
                     "{place}: {difference} {expected}"

@@ -132,12 +132,12 @@ impl Settings {
     /// | field   | value     | why                                                                  |
     /// |---------|-----------|----------------------------------------------------------------------|
     /// | `taus`  | 64 alone  | Corral over many τ costs more than the best of them gains            |
-    /// | `gamma` | 64 + 10·t | at t = 0 as greedy as τ allows; t counts batches, which are single events |
+    /// | `gamma` | 300 + 10·t | few decisions at random; t counts batches, which are single events |
     ///
     /// Promises are for policies that spread over 1/64 of μ or more.
     pub fn untuned(seed: u64) -> Self {
         Self {
-            gamma: GammaSchedule::power(64.0, 10.0, 1.0).expect("in range"),
+            gamma: GammaSchedule::power(300.0, 10.0, 1.0).expect("in range"),
             taus: vec![64.0],
             seed,
             ..Self::paper()

@@ -160,11 +160,8 @@ impl OracleSpec {
         &self,
         context_dim: usize,
         (actions, scaling): (&E, &[Scaling]),
-        on_interval: &dyn Fn(
-            &OracleSpec,
-        )
-            -> Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>,
-    ) -> Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>
+        on_interval: &dyn Fn(&OracleSpec) -> Built<A>,
+    ) -> Built<A>
     where
         E: ActionFeatures<A> + Clone + 'static,
     {
@@ -221,11 +218,7 @@ impl OracleSpec {
     }
 
     /// Makes the oracle for an interval.
-    pub(crate) fn on(
-        &self,
-        bounds: (f64, f64),
-        context_dim: usize,
-    ) -> Result<Box<dyn RegressionOracle<Context, f64>>, OracleSpecError> {
+    pub(crate) fn on(&self, bounds: (f64, f64), context_dim: usize) -> Built<f64> {
         let (low, high) = bounds;
         let scaling = Scaling {
             shift: low,
@@ -276,6 +269,8 @@ impl OracleSpec {
         })
     }
 }
+
+type Built<A> = Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>;
 
 /// Why there is no such oracle.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -262,14 +262,15 @@ impl Curve {
             *product *= keep;
         }
         for _ in 0..4 {
-            for part in 0..HEAD {
-                let mut rest = self.products[part] + START[part];
-                for other in 0..HEAD {
+            for (part, start) in START.into_iter().enumerate() {
+                let row = &self.squares[part];
+                let mut rest = self.products[part] + start;
+                for (other, (square, head)) in row.iter().zip(&self.head).enumerate() {
                     if other != part {
-                        rest -= self.squares[part][other] * self.head[other];
+                        rest -= square * head;
                     }
                 }
-                self.head[part] = (rest / (self.squares[part][part] + 1.0)).clamp(0.0, 1e30);
+                self.head[part] = (rest / (row[part] + 1.0)).clamp(0.0, 1e30);
             }
         }
     }
