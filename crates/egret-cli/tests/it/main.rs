@@ -4,6 +4,7 @@ mod audit;
 mod coverage;
 mod demo;
 mod exhaust;
+mod lab;
 mod learn;
 mod ope;
 mod usage;
