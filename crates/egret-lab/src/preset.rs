@@ -1,8 +1,7 @@
-use egret::{
-    CappedIgw, Explorer, GammaSchedule, Normalization, OracleSpec, Settings, geometric_taus,
-};
+use egret::{CappedIgw, Explorer, Normalization, OracleSpec, Settings};
 
 use crate::EgretContender;
+use crate::paper::Explored;
 
 /// A learner by one word: where a list of settings begins.
 ///
@@ -44,19 +43,33 @@ impl Preset {
 
     /// The learner, under the preset's name.
     pub fn contender(self) -> EgretContender {
-        let (settings, batch) = match self {
-            Self::Default => (Settings::default(), 1),
-            Self::Paper => (capped(Normalization::Mixture), 8),
-            Self::Exact => (capped(Normalization::Exact), 8),
-            Self::SmoothIgw => (smooth(), 8),
-            Self::EpsilonGreedy => (exploring(Explorer::EpsilonGreedy { epsilon: 0.05 }), 8),
-            Self::Uniform => (exploring(Explorer::Uniform), 8),
+        let paper = Explored::mixture(4.0).contender();
+        let exploring = |explorer| EgretContender {
+            settings: Settings {
+                explorer,
+                ..paper.settings.clone()
+            },
+            ..paper.clone()
+        };
+        let learner = match self {
+            Self::Default => EgretContender {
+                name: String::new(),
+                oracle: OracleSpec::default(),
+                settings: Settings::default(),
+                batch: 1,
+            },
+            Self::Exact => exploring(Explorer::CappedIgw(CappedIgw {
+                normalization: Normalization::Exact,
+                ..CappedIgw::default()
+            })),
+            Self::SmoothIgw => Explored::SmoothIgw.contender(),
+            Self::EpsilonGreedy => exploring(Explorer::EpsilonGreedy { epsilon: 0.05 }),
+            Self::Uniform => exploring(Explorer::Uniform),
+            Self::Paper => paper,
         };
         EgretContender {
             name: self.to_string(),
-            oracle: OracleSpec::default(),
-            settings,
-            batch,
+            ..learner
         }
     }
 }
@@ -65,27 +78,5 @@ impl std::fmt::Display for Preset {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let named = Self::ALL.iter().find(|(_, preset)| preset == self);
         f.write_str(named.expect("every preset is in the list").0)
-    }
-}
-
-fn exploring(explorer: Explorer) -> Settings {
-    Settings {
-        explorer,
-        ..Settings::default()
-    }
-}
-
-fn capped(normalization: Normalization) -> Settings {
-    exploring(Explorer::CappedIgw(CappedIgw {
-        normalization,
-        ..CappedIgw::default()
-    }))
-}
-
-fn smooth() -> Settings {
-    Settings {
-        gamma: GammaSchedule::power(1.0, 100.0, 0.75).expect("the paper's schedule is in range"),
-        taus: geometric_taus(2.0, 2048.0, 12).expect("the paper's grid is in range"),
-        ..exploring(Explorer::SmoothIgw)
     }
 }
