@@ -32,7 +32,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
 }
 
 /// Commands whose help has examples that work after `egret demo`, in the order in which they leave files for each other.
-const WITH_EXAMPLES: [&str; 11] = [
+const WITH_EXAMPLES: [&str; 12] = [
     "ope",
     "audit",
     "learn",
@@ -41,6 +41,7 @@ const WITH_EXAMPLES: [&str; 11] = [
     "exhaust head",
     "exhaust stats",
     "exhaust merge",
+    "lab paper",
     "lab run",
     "lab compare",
     "lab peers",
@@ -89,6 +90,9 @@ fn check_help(workspace: &Workspace) -> Result<()> {
     let docs = workspace.root.join("docs");
     for entry in fs::read_dir(&docs).with_context(|| format!("cannot read {}", docs.display()))? {
         let path = entry?.path();
+        if path.extension().is_none_or(|ending| ending != "md") {
+            continue;
+        }
         let text =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         for line in text.lines().filter(|line| line.starts_with("    egret ")) {

@@ -10,8 +10,8 @@ use crate::{Contender, Environment, Move, PlayError, Player, Turn};
 pub struct EgretContender {
     /// What tables call it.
     pub name: String,
-    /// How losses are predicted.
-    pub oracle: OracleSpec,
+    /// How losses are predicted; if absent, as the learner that needs no tuning does it there.
+    pub oracle: Option<OracleSpec>,
     /// How it plays and learns; the seed is each run's own.
     pub settings: Settings,
     /// After how many decisions it learns.
@@ -40,7 +40,10 @@ impl<A: Action> Contender<A> for EgretContender {
             seed,
             ..self.settings.clone()
         };
-        let oracle = environment.oracle(&self.oracle)?;
+        let oracle = match &self.oracle {
+            Some(spec) => environment.oracle(spec)?,
+            None => environment.oracle(&environment.untuned(seed))?,
+        };
         let learner = Learner::new(environment.measure(), oracle, settings)?;
         Ok(Box::new(EgretPlayer { learner }))
     }

@@ -181,7 +181,8 @@ impl Plan {
 /// At most so many, each as likely as the other, in their order.
 fn sample(mut rows: Vec<usize>, at_most: usize, seed: u64) -> Vec<usize> {
     if at_most < rows.len() {
-        let mut rng = EventRng::new(seed, 0, Stream::World);
+        // Event 0 is the one that shuffles: the two draws have nothing to do with each other.
+        let mut rng = EventRng::new(seed, 1, Stream::World);
         for place in 0..at_most {
             let other = place + (rng.unit() * (rows.len() - place) as f64) as usize;
             rows.swap(place, other);

@@ -22,6 +22,9 @@ pub trait Environment<A>: Send + Sync {
         spec: &OracleSpec,
     ) -> Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>;
 
+    /// The oracle of the learner that needs no tuning, for these contexts and actions.
+    fn untuned(&self, seed: u64) -> OracleSpec;
+
     /// What happens under this seed, for at most so many rounds.
     fn world(&self, seed: u64, rounds: usize) -> Box<dyn World<A> + '_>;
 }

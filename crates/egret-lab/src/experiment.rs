@@ -2,7 +2,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use egret::{
-    Blueprint, Context, ExplorerError, Learner, OracleSpecError, OutOfRange, SettingsError, Space,
+    Blueprint, Context, ExplorerError, Learner, OracleSpec, OracleSpecError, OutOfRange,
+    SettingsError, Space,
 };
 
 use crate::toml_keys::{Found, TomlError, TomlFile, TomlKeys, did_you_mean};
@@ -349,7 +350,7 @@ fn check_numbers(keys: &TomlKeys<'_>, learner: &EgretContender) -> Result<(), To
         },
         context_dim: 1,
         embeddings: None,
-        oracle: learner.oracle.clone(),
+        oracle: learner.oracle.clone().unwrap_or(OracleSpec::untuned(0)),
     };
     let wrong = |error: OutOfRange| keys.error_near(error.name, error.to_string());
     let oracle = match blueprint.number_oracle() {

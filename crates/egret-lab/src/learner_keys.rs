@@ -85,7 +85,7 @@ fn learner(
         settings.example_weight = example_weight(&keys, found)?;
     }
     if let Some(found) = keys.get("oracle") {
-        learner.oracle = oracle(&keys, found)?;
+        learner.oracle = Some(oracle(&keys, found)?);
     }
     if let Some(batch) = keys.size("batch")? {
         learner.batch = batch;
@@ -304,6 +304,10 @@ fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError
             seed: inner.count("seed")?.unwrap_or(seed),
         },
         OracleSpec::Aggregation(_) => OracleSpec::Aggregation(members(&inner)?),
+        // Parts of the learner that needs no tuning: they are not offered one by one.
+        spec @ (OracleSpec::Outcomes { .. }
+        | OracleSpec::Curves { .. }
+        | OracleSpec::Steps { .. }) => spec,
     };
     inner.finish()?;
     Ok(spec)

@@ -1,4 +1,4 @@
-use egret::{CappedIgw, Explorer, Normalization, OracleSpec, Settings};
+use egret::{CappedIgw, Explorer, Normalization, Settings};
 
 use crate::EgretContender;
 use crate::paper::Explored;
@@ -7,7 +7,7 @@ use crate::paper::Explored;
 ///
 /// | preset           | is                                                                              |
 /// |------------------|---------------------------------------------------------------------------------|
-/// | `default`        | egret's default learner                                                         |
+/// | `default`        | the learner that needs no tuning, `Model::untuned`                               |
 /// | `paper`          | the paper's online CappedIGW: mixtures of bets, κ∞ = 4, γ = 1 + 18·t, batches of 8 |
 /// | `exact`          | the same, z(β) = 1 by computation                                               |
 /// | `smooth_igw`     | the paper's SmoothIGW: γ = 1 + 100·t^(3/4), τ from 2 to 2048, batches of 8       |
@@ -54,8 +54,8 @@ impl Preset {
         let learner = match self {
             Self::Default => EgretContender {
                 name: String::new(),
-                oracle: OracleSpec::default(),
-                settings: Settings::default(),
+                oracle: None,
+                settings: Settings::untuned(0),
                 batch: 1,
             },
             Self::Exact => exploring(Explorer::CappedIgw(CappedIgw {

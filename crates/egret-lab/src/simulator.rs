@@ -35,6 +35,9 @@ pub trait Truth: Send + Sync {
         spec: &OracleSpec,
     ) -> Result<Box<dyn RegressionOracle<Context, Self::Action>>, OracleSpecError>;
 
+    /// How many numbers an oracle sees of an action; none on an interval, where it sees the action itself.
+    fn action_dim(&self) -> Option<usize>;
+
     /// The expected loss, in [0.1, 0.9].
     fn expected(&self, x: &[f64], action: &Self::Action) -> f64;
 
@@ -93,6 +96,13 @@ impl<T: Truth> Environment<T::Action> for Simulator<T> {
         spec: &OracleSpec,
     ) -> Result<Box<dyn RegressionOracle<Context, T::Action>>, OracleSpecError> {
         self.truth.oracle(spec)
+    }
+
+    fn untuned(&self, seed: u64) -> OracleSpec {
+        match self.truth.action_dim() {
+            None => OracleSpec::untuned(seed),
+            Some(dim) => OracleSpec::untuned_features(self.context_dim(), dim, seed),
+        }
     }
 
     fn world(&self, seed: u64, rounds: usize) -> Box<dyn World<T::Action> + '_> {

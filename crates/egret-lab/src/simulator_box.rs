@@ -56,6 +56,10 @@ impl Truth for BoxTruth {
         spec.over(CONTEXT, &Coordinates::new(DIM)?)
     }
 
+    fn action_dim(&self) -> Option<usize> {
+        Some(DIM)
+    }
+
     fn expected(&self, x: &[f64], action: &Vector) -> f64 {
         let centre = self.centre(x);
         let squares = centre

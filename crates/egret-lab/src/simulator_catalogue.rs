@@ -77,6 +77,10 @@ impl Truth for CatalogueTruth {
         spec.over(CONTEXT, &SharedEmbeddings(self.embeddings.clone()))
     }
 
+    fn action_dim(&self) -> Option<usize> {
+        Some(DIM)
+    }
+
     /// # Panics
     /// If there is no such item.
     fn expected(&self, x: &[f64], action: &Item) -> f64 {

@@ -32,6 +32,10 @@ impl Truth for IntervalTruth {
         oracle(spec)
     }
 
+    fn action_dim(&self) -> Option<usize> {
+        None
+    }
+
     fn expected(&self, x: &[f64], action: &f64) -> f64 {
         0.1 + 0.8 * (action - self.best(x)).abs()
     }
@@ -80,6 +84,10 @@ impl Truth for BimodalTruth {
         spec: &OracleSpec,
     ) -> Result<Box<dyn RegressionOracle<Context, f64>>, OracleSpecError> {
         oracle(spec)
+    }
+
+    fn action_dim(&self) -> Option<usize> {
+        None
     }
 
     fn expected(&self, x: &[f64], action: &f64) -> f64 {

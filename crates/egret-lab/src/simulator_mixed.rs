@@ -57,6 +57,10 @@ impl Truth for MixedTruth {
         spec.over(CONTEXT, &Parabolas)
     }
 
+    fn action_dim(&self) -> Option<usize> {
+        Some(Parabolas.dim())
+    }
+
     fn expected(&self, x: &[f64], &(kind, number): &(Item, f64)) -> f64 {
         let (centre, depth) = Self::valley(x, kind.0 as usize);
         let away = number - centre;

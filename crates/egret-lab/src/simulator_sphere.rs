@@ -58,6 +58,10 @@ impl Truth for SphereTruth {
         spec.over(CONTEXT, &Coordinates::new(DIM)?)
     }
 
+    fn action_dim(&self) -> Option<usize> {
+        Some(DIM)
+    }
+
     fn expected(&self, x: &[f64], action: &Vector) -> f64 {
         let direction = self.direction(x);
         let products = direction.iter().zip(action.as_slice()).map(|(u, a)| u * a);

@@ -154,6 +154,10 @@ impl Environment<f64> for SupervisedToBandit {
         self.blueprint(spec.clone()).number_oracle()
     }
 
+    fn untuned(&self, seed: u64) -> OracleSpec {
+        OracleSpec::untuned(seed)
+    }
+
     fn world(&self, seed: u64, rounds: usize) -> Box<dyn World<f64> + '_> {
         Box::new(Shuffled {
             rows: &self.data.rows,

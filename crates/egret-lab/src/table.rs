@@ -26,7 +26,7 @@ pub struct Column {
 /// What a column holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// Numbers; NaN is missing.
+    /// Numbers; NaN is missing (and, as ever, equal to none).
     Numbers(Vec<f64>),
     /// Categories.
     Categories {

@@ -123,7 +123,11 @@ fn sees_all_at_once(oracle: &OracleSpec) -> bool {
     match oracle {
         OracleSpec::Linear { .. } => true,
         OracleSpec::Aggregation(members) => members.iter().any(sees_all_at_once),
-        OracleSpec::Argmin { .. } | OracleSpec::Fourier { .. } => false,
+        OracleSpec::Steps { of, .. } => sees_all_at_once(of),
+        OracleSpec::Argmin { .. }
+        | OracleSpec::Fourier { .. }
+        | OracleSpec::Outcomes { .. }
+        | OracleSpec::Curves { .. } => false,
     }
 }
 

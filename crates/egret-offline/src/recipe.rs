@@ -131,6 +131,9 @@ fn oracle_name(oracle: &OracleSpec) -> String {
         }
         OracleSpec::Fourier { features, .. } => format!("fourier {features}"),
         OracleSpec::Aggregation(members) => format!("aggregation of {}", members.len()),
+        OracleSpec::Outcomes { outcomes, .. } => format!("outcomes {outcomes}"),
+        OracleSpec::Curves { cosines, .. } => format!("curves {cosines}"),
+        OracleSpec::Steps { of, .. } => format!("{} in steps", oracle_name(of)),
     }
 }
 

@@ -48,7 +48,7 @@ pub struct LineChart {
 /// A line of a [`LineChart`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Line {
-    /// At its right end; may be empty.
+    /// At its right end; a line without one is thin, a background.
     pub name: String,
     /// Of the line and its band.
     pub colour: Colour,
@@ -242,8 +242,13 @@ impl Frame {
             .collect();
         let few = points.len() <= FEW;
         if 1 < points.len() {
-            let dashes = DASHES[place % DASHES.len()];
-            drawing.line(points.clone(), ink(line.colour, 1.0), 2.2, dashes);
+            // What has no name is not to be told apart: a background.
+            let (width, dashes): (f64, &[f64]) = if line.name.is_empty() {
+                (0.8, &[])
+            } else {
+                (2.2, DASHES[place % DASHES.len()])
+            };
+            drawing.line(points.clone(), ink(line.colour, 1.0), width, dashes);
         }
         if few {
             for at in points {

@@ -1,7 +1,6 @@
-use std::sync::{Mutex, PoisonError};
-
 use serde::{Deserialize, Serialize};
 
+use crate::buffers::Buffers;
 use crate::joint_features::check_count;
 use crate::{
     Action, Batch, ContextError, Example, LoadError, OutOfRange, RegressionOracle, saved_state,
@@ -193,20 +192,6 @@ const KIND: &str = "aggregation";
 struct Saved {
     excess: Vec<f64>,
     members: Vec<Vec<u8>>,
-}
-
-/// Memory to work in, for as many threads as come at once; no result depends on what is in it.
-#[derive(Default)]
-struct Buffers(Mutex<Vec<Vec<f64>>>);
-
-impl Buffers {
-    fn with<T>(&self, work: impl FnOnce(&mut Vec<f64>) -> T) -> T {
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut buffer = lock().pop().unwrap_or_default();
-        let result = work(&mut buffer);
-        lock().push(buffer);
-        result
-    }
 }
 
 #[cfg(test)]

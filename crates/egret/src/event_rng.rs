@@ -19,6 +19,8 @@ pub enum Stream {
     Z = 3,
     /// For whoever simulates the world around the learner.
     World = 4,
+    /// Which past events an oracle learns from again.
+    Replay = 5,
 }
 
 /// Philox 4×32-10, opened afresh for each (seed, event, stream).

@@ -1,3 +1,5 @@
+use std::convert::Infallible;
+
 use crate::action::as_points;
 use crate::exact::{self, Slope, TOLERANCE, solve};
 use crate::lanes::{LANES, tree};
@@ -70,6 +72,37 @@ impl Cell {
     }
 }
 
+/// β with z(β) = 1, and z, where f̂ is constant on each piece: the pieces are the cells.
+fn flat_beta(igw: &Igw, buffers: &mut LineBuffers) -> (f64, f64) {
+    let LineBuffers {
+        pieces,
+        cells,
+        masses,
+        fhats,
+        ..
+    } = buffers;
+    masses.clear();
+    fhats.clear();
+    for piece in pieces.iter() {
+        masses.push((piece.outer - piece.inner).abs());
+        fhats.push(piece.least);
+    }
+    let least = fhats.iter().copied().fold(1.0, f64::min);
+    let at = |beta| exact::weighted(igw.tau(), igw.gamma(), beta, masses, fhats);
+    let Ok((beta, z)) = solve::<Infallible>(igw, least, TOLERANCE, |beta| Ok(at(beta)));
+    cells.clear();
+    for piece in pieces.iter() {
+        let width = piece.outer - piece.inner;
+        cells.push(Cell {
+            start: piece.inner,
+            width,
+            least: piece.least,
+            z: width.abs() * igw.weight(piece.least, beta),
+        });
+    }
+    (beta, z)
+}
+
 /// For the predictions on each cell, ∫ g/τ and its slope over γ, per width.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn cell_sums(gamma: f64, beta: f64, fhats: &[[f64; 9]], sums: &mut [[f64; 2]]) {
@@ -138,6 +171,9 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
         buffers: &mut LineBuffers,
         work: &mut Proposals<A>,
     ) -> Result<(f64, f64), SampleError> {
+        if self.pieces.is_flat() {
+            return Ok(flat_beta(igw, buffers));
+        }
         let guess = self.first_guess(igw, buffers, work)?;
         let (beta, _) = solve(igw, guess, TOLERANCE, |beta| {
             self.integrate(igw, beta, buffers, work)
@@ -196,6 +232,9 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
                 most: fhats[outer],
                 crossing: ends[inner],
             });
+        }
+        if self.pieces.is_flat() {
+            return Ok(());
         }
         // Predictions are cut off at 0 and at 1, and f̂ is not smooth there.
         for index in 0..pieces.len() {

@@ -106,7 +106,15 @@ pub struct Settings {
 }
 
 impl Default for Settings {
+    /// [`paper`](Settings::paper).
     fn default() -> Self {
+        Self::paper()
+    }
+}
+
+impl Settings {
+    /// The paper's online CappedIGW.
+    pub fn paper() -> Self {
         Self {
             explorer: Explorer::CappedIgw(CappedIgw::default()),
             gamma: GammaSchedule::power(1.0, 18.0, 1.0).expect("the paper's schedule is in range"),
@@ -116,6 +124,23 @@ impl Default for Settings {
             example_weight: ExampleWeight::One,
             seed: 0,
             epoch: 0,
+        }
+    }
+
+    /// Those of the learner that needs no tuning; see [`Model::untuned`](crate::Model::untuned).
+    ///
+    /// | field   | value     | why                                                                  |
+    /// |---------|-----------|----------------------------------------------------------------------|
+    /// | `taus`  | 64 alone  | Corral over many τ costs more than the best of them gains            |
+    /// | `gamma` | 64 + 10·t | at t = 0 as greedy as τ allows; t counts batches, which are single events |
+    ///
+    /// Promises are for policies that spread over 1/64 of μ or more.
+    pub fn untuned(seed: u64) -> Self {
+        Self {
+            gamma: GammaSchedule::power(64.0, 10.0, 1.0).expect("in range"),
+            taus: vec![64.0],
+            seed,
+            ..Self::paper()
         }
     }
 }

@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Action, ActionFeatures, Aggregation, ArgminDispersion, Bilinear, Context, Forecaster,
-    FourierRegression, FourierSettings, LearningRate, LinearArgmin, LinearRegression,
-    NetworkArgmin, OutOfRange, RegressionOracle,
+    Action, ActionFeatures, Aggregation, ArgminDispersion, Bilinear, Context, CurveNetwork,
+    CurveSettings, Forecaster, FourierRegression, FourierSettings, LearningRate, LinearArgmin,
+    LinearRegression, NetworkArgmin, Number, OutOfRange, OutcomeDispersion, OutcomeSettings,
+    RegressionOracle, Scaling, Steps,
 };
 
 /// A regression oracle as data: kind and settings, nothing learned.
@@ -14,6 +15,9 @@ use crate::{
 /// | `Linear`      | any features        | ridge or Vovk–Azoury–Warmuth on (x, a, x·a)    |
 /// | `Fourier`     | any features        | random Fourier features                        |
 /// | `Aggregation` | what its members do | Vovk's aggregation                             |
+/// | `Outcomes`    | intervals           | a distribution over best actions, by a network |
+/// | `Curves`      | any features        | a network that gives each context a curve      |
+/// | `Steps`       | intervals           | another as a step function, so that κ is 1     |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OracleSpec {
@@ -46,6 +50,31 @@ pub enum OracleSpec {
     },
     /// [`Aggregation`] of others.
     Aggregation(Vec<OracleSpec>),
+    /// [`OutcomeDispersion`].
+    Outcomes {
+        /// How many there are.
+        outcomes: usize,
+        /// Widths of the network's two hidden layers.
+        hidden: [usize; 2],
+        /// What it starts from, and what chooses events to learn again.
+        seed: u64,
+    },
+    /// [`CurveNetwork`], its scalings those of the action space.
+    Curves {
+        /// How many cosines of the action.
+        cosines: usize,
+        /// Widths of the network's two hidden layers.
+        hidden: [usize; 2],
+        /// What it starts from, and what chooses events to learn again.
+        seed: u64,
+    },
+    /// [`Steps`] of another.
+    Steps {
+        /// How many.
+        cells: usize,
+        /// The oracle inside.
+        of: Box<OracleSpec>,
+    },
 }
 
 impl Default for OracleSpec {
@@ -59,10 +88,13 @@ impl Default for OracleSpec {
     }
 }
 
+/// A step of the linear forecaster costs the square of its weights: with more it would take longer than all else.
+const MOST_WEIGHTS: usize = 400;
+
 impl OracleSpec {
     /// The oracle for contexts of `context_dim` features and for actions with these features, nothing learned: for
-    /// action spaces that no [`Space`](crate::Space) describes. The argmin is refused: it is for intervals, by
-    /// [`Blueprint::number_oracle`](crate::Blueprint::number_oracle).
+    /// action spaces that no [`Space`](crate::Space) describes. Features are taken as they are, best within [−1, 1]. What is for intervals
+    /// alone is refused: [`Blueprint::number_oracle`](crate::Blueprint::number_oracle) makes it.
     pub fn over<A: Action, E>(
         &self,
         context_dim: usize,
@@ -71,35 +103,73 @@ impl OracleSpec {
     where
         E: ActionFeatures<A> + Clone + 'static,
     {
-        self.build(context_dim, actions, &|_| {
+        let scaling = vec![Scaling::NONE; actions.dim()];
+        self.build(context_dim, (actions, &scaling), &|_| {
             Err(OracleSpecError::NotAnInterval)
         })
     }
 
-    /// Makes the oracle for contexts of `context_dim` features. `argmin` makes the one kind that not every
-    /// action space has.
+    /// The oracle of the learner that needs no tuning, where actions are numbers; see
+    /// [`Model::untuned`](crate::Model::untuned).
+    ///
+    /// The aggregation of [`OutcomeDispersion`] and [`CurveNetwork`] in 128 [`Steps`].
+    pub fn untuned(seed: u64) -> Self {
+        let hidden = [32, 32];
+        let outcomes = Self::Outcomes {
+            outcomes: 32,
+            hidden,
+            seed,
+        };
+        let curves = Self::Curves {
+            cosines: 16,
+            hidden,
+            seed: seed.wrapping_add(1),
+        };
+        Self::Steps {
+            cells: 128,
+            of: Box::new(Self::Aggregation(vec![outcomes, curves])),
+        }
+    }
+
+    /// As [`untuned`](Self::untuned), for actions of `action_dim` numbers each: vectors, or items by their embeddings.
+    ///
+    /// The aggregation of a [`CurveNetwork`] and, up to 400 weights, a Vovk–Azoury–Warmuth forecaster with squares.
+    pub fn untuned_features(context_dim: usize, action_dim: usize, seed: u64) -> Self {
+        let curves = Self::Curves {
+            cosines: 32,
+            hidden: [32, 32],
+            seed,
+        };
+        let weights = context_dim
+            .saturating_add(1)
+            .saturating_mul(action_dim.saturating_mul(2).saturating_add(1));
+        if MOST_WEIGHTS < weights {
+            return curves;
+        }
+        let linear = Self::Linear {
+            forecaster: Forecaster::VovkAzouryWarmuth,
+            lambda: 1.0,
+            squares: true,
+        };
+        Self::Aggregation(vec![curves, linear])
+    }
+
+    /// Makes the oracle for contexts of `context_dim` features. `on_interval` makes the kinds that not every action space
+    /// has.
     pub(crate) fn build<A: Action, E>(
         &self,
         context_dim: usize,
-        actions: &E,
-        argmin: &dyn Fn(
-            ArgminSpec,
-        ) -> Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>,
+        (actions, scaling): (&E, &[Scaling]),
+        on_interval: &dyn Fn(
+            &OracleSpec,
+        )
+            -> Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>,
     ) -> Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>
     where
         E: ActionFeatures<A> + Clone + 'static,
     {
         Ok(match *self {
-            Self::Argmin {
-                hidden,
-                learning_rate,
-                seed,
-            } => argmin(ArgminSpec {
-                context_dim,
-                hidden,
-                learning_rate,
-                seed,
-            })?,
+            Self::Argmin { .. } | Self::Outcomes { .. } | Self::Steps { .. } => on_interval(self)?,
             Self::Linear {
                 forecaster,
                 lambda,
@@ -129,38 +199,80 @@ impl OracleSpec {
             Self::Aggregation(ref members) => {
                 let members = members
                     .iter()
-                    .map(|member| member.build(context_dim, actions, argmin))
+                    .map(|member| member.build(context_dim, (actions, scaling), on_interval))
                     .collect::<Result<_, _>>()?;
                 Box::new(Aggregation::new(members)?)
             }
+            Self::Curves {
+                cosines,
+                hidden,
+                seed,
+            } => Box::new(CurveNetwork::new(
+                actions.clone(),
+                scaling.to_vec(),
+                CurveSettings {
+                    context_dim,
+                    cosines,
+                    hidden,
+                    seed,
+                },
+            )?),
         })
     }
-}
 
-/// What an argmin oracle is made of, beside its interval.
-pub(crate) struct ArgminSpec {
-    context_dim: usize,
-    hidden: Option<[usize; 2]>,
-    learning_rate: LearningRate,
-    seed: u64,
-}
-
-impl ArgminSpec {
+    /// Makes the oracle for an interval.
     pub(crate) fn on(
-        self,
+        &self,
         bounds: (f64, f64),
+        context_dim: usize,
     ) -> Result<Box<dyn RegressionOracle<Context, f64>>, OracleSpecError> {
-        Ok(match self.hidden {
-            None => Box::new(ArgminDispersion::new(
-                LinearArgmin::new(self.context_dim)?,
-                bounds,
-                self.learning_rate,
-            )?),
-            Some(hidden) => Box::new(ArgminDispersion::new(
-                NetworkArgmin::with_hidden(self.context_dim, hidden, self.seed)?,
-                bounds,
-                self.learning_rate,
-            )?),
+        let (low, high) = bounds;
+        let scaling = Scaling {
+            shift: low,
+            factor: 1.0 / (high - low),
+        };
+        self.build(context_dim, (&Number, &[scaling]), &|spec| {
+            Ok(match *spec {
+                Self::Argmin {
+                    hidden: None,
+                    learning_rate,
+                    ..
+                } => Box::new(ArgminDispersion::new(
+                    LinearArgmin::new(context_dim)?,
+                    bounds,
+                    learning_rate,
+                )?),
+                Self::Argmin {
+                    hidden: Some(hidden),
+                    learning_rate,
+                    seed,
+                } => Box::new(ArgminDispersion::new(
+                    NetworkArgmin::with_hidden(context_dim, hidden, seed)?,
+                    bounds,
+                    learning_rate,
+                )?),
+                Self::Outcomes {
+                    outcomes,
+                    hidden,
+                    seed,
+                } => Box::new(OutcomeDispersion::new(
+                    bounds,
+                    OutcomeSettings {
+                        context_dim,
+                        outcomes,
+                        hidden,
+                        seed,
+                    },
+                )?),
+                Self::Steps { cells, ref of } => {
+                    Box::new(Steps::new(of.on(bounds, context_dim)?, bounds, cells)?)
+                }
+                // Kinds for any actions are made without asking.
+                Self::Linear { .. }
+                | Self::Fourier { .. }
+                | Self::Aggregation(_)
+                | Self::Curves { .. } => return Err(OracleSpecError::NotAnInterval),
+            })
         })
     }
 }
@@ -172,8 +284,10 @@ pub enum OracleSpecError {
     /// A number is not in its range.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// An argmin was asked for where actions are not numbers.
-    #[error("the argmin oracle is for intervals: take linear or fourier for this action space")]
+    /// An oracle for numbers was asked for where actions are none.
+    #[error(
+        "the argmin, outcomes and steps oracles are for intervals: take linear, fourier or curves for this action space"
+    )]
     NotAnInterval,
     /// Items without features.
     #[error("a catalogue needs an embedding for each item")]

@@ -46,6 +46,11 @@ pub trait MonotonePieces {
     /// Appends the points between which f̂(x, ·) is monotone and smooth, in increasing order. Ends of the
     /// interval may be left out; points beyond them are ignored.
     fn break_points(&self, prepared: &[f64], out: &mut Vec<f64>);
+
+    /// Whether f̂(x, ·) is constant between neighbouring break points, so that sums do for integrals.
+    fn is_flat(&self) -> bool {
+        false
+    }
 }
 
 /// What an oracle learns from: a context, what was played, what it cost.

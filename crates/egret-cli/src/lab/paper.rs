@@ -1,13 +1,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use egret_lab::paper::{
     COLUMNS, Explored, Findings, OfflineStudy, OnlineStudy, Subject, Taught, offline_rows,
     offline_tally, online_findings, report, simulated_sets, table_one, write_offline,
 };
-use egret_lab::{DataFolder, Encoding, Journal, LossFunction, SupervisedToBandit, write_results};
+use egret_lab::{
+    DataFolder, Encoding, Journal, LossFunction, OpenMl, OpenMlSettings, PAPER_SETS, Supervised,
+    SupervisedToBandit, write_results,
+};
 use egret_report::output;
 use serde_json::{Value, json};
 
@@ -39,6 +42,12 @@ pub struct PaperArgs {
     /// Folder with the paper's data sets (Parquet, CSV or ARFF, named by OpenML id: 150_covertype.parquet)
     #[arg(long, value_name = "DIR", conflicts_with = "simulated")]
     data: Option<PathBuf>,
+    /// Fetch from OpenML what --data has not; it is kept in a cache, and fetched once
+    #[arg(long, conflicts_with = "simulated")]
+    openml: bool,
+    /// Ask only the cache of OpenML, no network
+    #[arg(long, requires = "openml")]
+    offline: bool,
     /// Three simulated problems in place of the paper's data, to see how it works
     #[arg(long)]
     simulated: bool,
@@ -48,10 +57,10 @@ pub struct PaperArgs {
     /// Seeds 1 to N [default: 30, quick: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: Option<u64>,
-    /// The most decisions of a run [default: 80000, quick: 4000]
+    /// The most decisions of a run [default: 80000, quick: 8000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(80..=10_000_000))]
     decisions: Option<u64>,
-    /// A first report in two minutes: 3 seeds, 4,000 decisions
+    /// A first report in two minutes: 3 seeds, 8,000 decisions
     #[arg(long)]
     quick: bool,
     /// Also CappedIGW with beta by the paper's own Algorithm 3, at kappa_inf = 4: some 60 times slower
@@ -66,14 +75,14 @@ pub struct PaperArgs {
 }
 
 pub const EXAMPLES: &str = "\
+With the paper's data sets in a folder, --data DIR --quick has a first report in two minutes, and --data DIR alone runs the whole
+paper: 30 seeds, up to 80,000 decisions. Report (report.html), figures (SVG and PNG) and raw results (Parquet) are written to
+--results; what is there already is not run again, so an interrupted command goes on where it was.
+
 Examples:
   egret lab paper table1
-  egret lab paper --quick --simulated                         a first look, no data needed
-  egret lab paper --quick --data data                         the paper's data sets, three seeds
-  egret lab paper --data data                                 the whole paper
-  egret lab paper online --data data --json
-
-Results, figures (SVG and PNG), Parquet files and report.html are written to --results. What is there already is not run again.";
+  egret lab paper --quick --simulated
+  egret lab paper online --quick --simulated --json";
 
 impl PaperArgs {
     fn subjects(&self) -> Vec<Subject> {
@@ -128,7 +137,7 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
     }
     let subjects = args.subjects();
     let (seeds, decisions, trials) = if args.quick {
-        (3, 4_000, 200)
+        (3, 8_000, 200)
     } else {
         (30, 80_000, 1_000)
     };
@@ -198,31 +207,59 @@ fn data_sets(args: &PaperArgs, findings: &mut Findings) -> Result<Vec<Supervised
     let data = if args.simulated {
         simulated_sets(args.decisions.unwrap_or(20_000) as usize)
     } else {
-        let Some(dir) = &args.data else {
-            bail!(
-                "the paper's data sets are needed: --data DIR names a folder with them (150_covertype.parquet, …), or \
-                 --simulated takes three simulated problems in their place"
-            );
-        };
-        let folder = DataFolder::open(dir)?;
-        findings.missing = folder.missing().iter().map(ToString::to_string).collect();
         ensure!(
-            !folder.found().is_empty(),
-            "{} has none of the paper's data sets: files are named by OpenML id, as 150_covertype.parquet",
-            dir.display()
+            args.data.is_some() || args.openml,
+            "the paper's data sets are needed: --data DIR names a folder with them (150_covertype.parquet, …), --openml fetches \
+             them, and --simulated takes three simulated problems in their place"
         );
-        if !args.json && !findings.missing.is_empty() {
-            eprintln!("not in {}: {}", dir.display(), findings.missing.join(", "));
-        }
-        folder
-            .found()
-            .iter()
-            .map(|file| Ok(file.read(&Encoding::default())?))
-            .collect::<Result<_>>()?
+        papers_sets(args, findings)?
     };
     findings.datasets = data.iter().map(|set| set.name().to_owned()).collect();
     let bandit = |set| SupervisedToBandit::new(Arc::new(set), LossFunction::Absolute);
     Ok(data.into_iter().map(bandit).collect())
+}
+
+/// Those of the folder, those of OpenML, and the names of those that neither has.
+fn papers_sets(args: &PaperArgs, findings: &mut Findings) -> Result<Vec<Supervised>> {
+    let folder = args.data.as_deref().map(DataFolder::open).transpose()?;
+    let client = || {
+        let settings = OpenMlSettings::from_env()?;
+        OpenMl::new(OpenMlSettings {
+            offline: args.offline,
+            ..settings
+        })
+    };
+    let client = args.openml.then(client).transpose()?;
+    let mut data = Vec::new();
+    for set in PAPER_SETS {
+        let mut files = folder.iter().flat_map(DataFolder::found);
+        if let Some(file) = files.find(|file| file.set.id == set.id) {
+            data.push(file.read(&Encoding::default())?);
+        } else if let Some(client) = &client {
+            let found = match set.task {
+                Some(task) => client.task(task)?,
+                None => client.data(set.id)?,
+            };
+            // A task says what its label is.
+            let target = set.target.filter(|_| set.task.is_none());
+            let encoding = Encoding {
+                target: target.map(str::to_owned),
+                ..Encoding::default()
+            };
+            data.push(encoding.encode(&set.to_string(), &found.table)?);
+        } else {
+            findings.missing.push(set.to_string());
+        }
+    }
+    let missing = findings.missing.join(", ");
+    ensure!(
+        !data.is_empty(),
+        "the folder has none of the paper's data sets: files are named by OpenML id, as 150_covertype.parquet"
+    );
+    if !args.json && !missing.is_empty() {
+        eprintln!("not there, and so not run: {missing}; --openml fetches them");
+    }
+    Ok(data)
 }
 
 fn as_json(what: What, findings: &Findings) -> Value {

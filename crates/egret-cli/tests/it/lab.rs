@@ -1,130 +1,129 @@
-use std::fs;
-use std::path::Path;
+use serde_json::Value;
 
 use crate::{egret, folder, stdout};
 
-const SMALL: &str = "\
-[experiment]
-name = \"small\"
-seeds = 3
-decisions = 200
-baseline = \"uniform\"
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&stdout(egret(arguments))).expect("JSON")
+}
 
-[[data]]
-simulator = \"interval\"
-
-[[data]]
-file = \"numbers.csv\"
-target = \"y\"
-
-[[learner]]
-preset = \"exact\"
-
-[[learner]]
-preset = \"uniform\"
-";
-
-/// A folder with an experiment.
-fn experiment(name: &str, text: &str) -> (String, String) {
-    let dir = folder(name);
-    if dir.exists() {
-        fs::remove_dir_all(&dir).expect("emptied");
-    }
-    fs::create_dir_all(&dir).expect("made");
-    let rows: String = (0..300)
-        .map(|row| format!("{},{},{}\n", row % 7, row % 11, row % 7 + row % 3))
-        .collect();
-    fs::write(dir.join("numbers.csv"), format!("a,b,y\n{rows}")).expect("written");
-    fs::write(dir.join("experiment.toml"), text).expect("written");
-    let path = |name: &str| dir.join(name).to_str().expect("plain letters").to_owned();
-    (path("experiment.toml"), path("results"))
+fn results(name: &str) -> String {
+    let folder = folder(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    folder.to_str().expect("plain letters").to_owned()
 }
 
 #[test]
-fn an_experiment_runs_resumes_and_is_compared() {
-    let (file, results) = experiment("lab-run", SMALL);
-    let text = stdout(egret(&["lab", "run", &file, "--results", &results]));
-    assert!(
-        text.contains("numbers") && text.contains("interval"),
-        "{text}"
-    );
-    assert!(text.contains("µs/decision"), "{text}");
-    let at = |name: &str| Path::new(&results).join(name);
-    for name in [
+fn table_1_as_json() {
+    let results = results("lab-table1");
+    let rows = json(&[
+        "lab",
+        "paper",
+        "table1",
+        "--quick",
+        "--json",
+        "--results",
+        &results,
+    ]);
+    let rows = rows.as_array().expect("a list");
+    assert_eq!(rows.len(), 12);
+    for row in rows {
+        for key in ["tau", "gamma", "violations"] {
+            assert!(row[key].is_number(), "{key} of {row}");
+        }
+        assert!(row["normalizer"].is_string());
+        for key in ["draws", "kappa"] {
+            let three = row[key].as_array().expect("a list");
+            assert_eq!(three.len(), 3);
+        }
+    }
+}
+
+#[test]
+fn the_online_study_as_json_resumes_and_does_not_depend_on_threads() {
+    let (one, two) = (results("lab-online-1"), results("lab-online-2"));
+    let run = |results: &str, threads: &str| {
+        json(&[
+            "lab",
+            "paper",
+            "online",
+            "--simulated",
+            "--seeds",
+            "2",
+            "--decisions",
+            "160",
+            "--json",
+            "--threads",
+            threads,
+            "--results",
+            results,
+        ])
+    };
+    let strip = |mut value: Value| {
+        let rows = value["results"].as_array_mut().expect("a list");
+        for row in rows {
+            let row = row.as_object_mut().expect("an object");
+            assert!(row.remove("microseconds").is_some());
+        }
+        value
+    };
+    let first = strip(run(&one, "1"));
+    assert_eq!(first["results"].as_array().map(Vec::len), Some(3 * 5));
+    for row in first["results"].as_array().expect("a list") {
+        for key in ["dataset", "learner"] {
+            assert!(row[key].is_string(), "{row}");
+        }
+        for key in ["seeds", "decisions", "loss", "low", "high"] {
+            assert!(row[key].is_number(), "{row}");
+        }
+        let capped = row["learner"] == "CappedIGW";
+        assert_eq!(capped, row["kappa_inf"].is_number());
+        assert_eq!(capped, row["normalizer"].is_string());
+    }
+    let summary = &first["summary"];
+    let sum: u64 = ["wins", "ties", "losses"]
+        .iter()
+        .map(|key| summary[key].as_u64().expect("a count"))
+        .sum();
+    assert_eq!(sum, 3, "{summary}");
+    assert_eq!(first, strip(run(&two, "2")));
+
+    // Part of the work is lost, and the same command makes it good.
+    let journal = std::path::Path::new(&one).join("online.jsonl");
+    let text = std::fs::read_to_string(&journal).expect("there");
+    std::fs::write(&journal, &text[..text.len() / 2]).expect("written");
+    assert_eq!(first, strip(run(&one, "2")));
+    for file in [
         "report.html",
         "report.md",
-        "results.parquet",
-        "figures/differences.svg",
-        "figures/numbers-curves.png",
+        "online.parquet",
+        "figures/online.svg",
+        "figures/online.png",
     ] {
-        assert!(at(name).exists(), "no {name}");
+        assert!(std::path::Path::new(&one).join(file).is_file(), "{file}");
     }
-    let journal = fs::read_to_string(at("journal.jsonl")).expect("there");
-    assert_eq!(journal.lines().count(), 2 * 2 * 3);
-
-    // Cut after five runs, on one thread: the same figures, timings aside.
-    let five: Vec<&str> = journal.lines().take(5).collect();
-    fs::write(at("journal.jsonl"), five.join("\n") + "\n").expect("written");
-    let losses = |text: &str| -> Vec<(String, String)> {
-        let value: serde_json::Value = serde_json::from_str(text).expect("JSON");
-        let problems = value["comparison"]["problems"].as_array().expect("a list");
-        let outcomes = problems
-            .iter()
-            .flat_map(|problem| problem["outcomes"].as_array().expect("a list"));
-        outcomes
-            .map(|of| (of["loss"].to_string(), of["low"].to_string()))
-            .collect()
-    };
-    let run = |more: &[&str]| {
-        let mut arguments = vec!["lab", "run", &file, "--results", &results, "--json"];
-        arguments.extend(more);
-        losses(&stdout(egret(&arguments)))
-    };
-    let resumed = run(&["--threads", "1"]);
-    assert_eq!(resumed.len(), 4);
-    assert_eq!(resumed, run(&[]));
-    let again = fs::read_to_string(at("journal.jsonl")).expect("there");
-    assert_eq!(again.lines().count(), 2 * 2 * 3);
-
-    let text = stdout(egret(&["lab", "compare", &results, "--baseline", "exact"]));
-    assert!(text.contains("Against exact"), "{text}");
 }
 
 #[test]
-fn the_example_is_a_file_that_runs() {
-    let text = stdout(egret(&["lab", "run", "--example"]));
-    let (file, results) = experiment("lab-example", &text.replace("= 2000", "= 100"));
-    let text = stdout(egret(&["lab", "run", &file, "--results", &results]));
-    assert!(text.contains("paper kappa_inf=24"), "{text}");
-}
-
-#[test]
-fn what_is_wrong_is_told_and_nothing_is_written() {
-    let (file, results) = experiment("lab-wrong", &SMALL.replace("\"exact\"", "\"exct\""));
-    let output = egret(&["lab", "run", &file, "--results", &results]);
+fn data_that_is_not_there_is_asked_for() {
+    let results = results("lab-none");
+    let output = egret(&["lab", "paper", "online", "--results", &results]);
     assert!(!output.status.success());
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("line 15: preset is \"exct\""), "{errors}");
-    assert!(errors.contains("did you mean exact?"), "{errors}");
-    assert!(!Path::new(&results).exists());
-
-    let output = egret(&["lab", "compare", &file]);
-    assert!(!output.status.success());
+    for word in ["--data", "--openml", "--simulated"] {
+        assert!(errors.contains(word), "{errors}");
+    }
+    let empty = folder("lab-empty");
+    std::fs::create_dir_all(&empty).expect("a folder");
+    let empty = empty.to_str().expect("plain letters");
+    let output = egret(&[
+        "lab",
+        "paper",
+        "online",
+        "--data",
+        empty,
+        "--results",
+        &results,
+    ]);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("is no Parquet file"), "{errors}");
-}
-
-#[test]
-fn egret_plays_where_no_peer_is_and_a_missing_one_is_told() {
-    let (_, results) = experiment("lab-peers", "");
-    let small = ["--decisions", "100", "--seeds", "2", "--results", &results];
-    let mut arguments = vec!["lab", "peers", "--peers", "none"];
-    arguments.extend(small);
-    let text = stdout(egret(&arguments));
-    assert!(text.contains("egret paper exact"), "{text}");
-    let arguments = ["lab", "peers", "--python", "/no/such/python"];
-    let output = egret(&arguments);
-    assert!(!output.status.success());
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("--python PATH"), "{errors}");
+    assert!(errors.contains("150_covertype.parquet"), "{errors}");
 }

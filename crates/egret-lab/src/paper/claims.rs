@@ -263,13 +263,18 @@ fn mean_of(
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// What a verdict on data that is not the paper's is worth.
+/// What a verdict is worth on data that is not the paper's, or on runs far shorter than the paper's.
 fn stands_in(findings: &Findings, why: &str) -> String {
+    let (_, decisions) = findings.size;
+    let mut why = why.to_owned();
     if findings.simulated {
-        format!(
-            "{why} These are simulated problems, not the paper's data: the verdict is on them alone."
-        )
-    } else {
-        why.to_owned()
+        why += " These are simulated problems, not the paper's data: the verdict is on them alone.";
     }
+    if decisions < 40_000 {
+        why += &format!(
+            " These runs end after {} decisions, the paper's after up to 80,000: the verdict is on the beginning of learning.",
+            egret_report::sheet::thousands(decisions as f64)
+        );
+    }
+    why
 }

@@ -111,7 +111,7 @@ impl Explored {
         };
         EgretContender {
             name: self.name(),
-            oracle: OracleSpec::default(),
+            oracle: Some(OracleSpec::default()),
             settings: Settings {
                 explorer,
                 gamma: GammaSchedule::power(constant, factor, power).expect("in range"),

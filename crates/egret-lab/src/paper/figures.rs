@@ -29,7 +29,11 @@ pub(crate) fn online(
     let chart = IntervalChart {
         title: "Online: loss of SmoothIGW less that of CappedIGW".to_owned(),
         subtitle: subtitle(findings),
-        axis: Axis::linear("difference of mean loss, above 0 CappedIGW is better →"),
+        axis: Axis::linear("difference of mean loss"),
+        sides: Some((
+            "SmoothIGW is better".to_owned(),
+            "CappedIGW is better".to_owned(),
+        )),
         ..chart
     };
     Ok(figure(
@@ -59,9 +63,11 @@ pub(crate) fn offline(
     let chart = IntervalChart {
         title: "Offline: a network taught from the exhaust".to_owned(),
         subtitle: subtitle(findings),
-        axis: Axis::linear(
-            "loss from SmoothIGW's exhaust less that from CappedIGW's, above 0 CappedIGW's is better →",
-        ),
+        axis: Axis::linear("test loss from SmoothIGW's exhaust less that from CappedIGW's"),
+        sides: Some((
+            "SmoothIGW's is better".to_owned(),
+            "CappedIGW's is better".to_owned(),
+        )),
         ..chart
     };
     Ok(figure(

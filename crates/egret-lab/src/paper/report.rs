@@ -1,3 +1,4 @@
+use egret_report::sheet::thousands;
 use egret_report::{ChartError, Claim, Figure, Page, Part, Section};
 
 use super::contenders::Explored;
@@ -66,8 +67,9 @@ fn lead(findings: &Findings) -> Vec<String> {
             "data sets"
         };
         lead.push(format!(
-            "{sets} {kind}; {seeds} seeds, each with its own order of rows; at most {decisions} decisions a run, in batches of 8. \
-             A seed is the same for all learners, and differences are taken within it. Intervals are 90% bootstrap intervals of the mean."
+            "{sets} {kind}; {seeds} seeds, each with its own order of rows; at most {} decisions a run, in batches of 8. \
+             A seed is the same for all learners, and differences are taken within it. Intervals are 90% bootstrap intervals of the mean.",
+            thousands(decisions as f64)
         ));
     }
     if !findings.missing.is_empty() {
