@@ -32,7 +32,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
 }
 
 /// Commands whose help has examples that work after `egret demo`, in the order in which they leave files for each other.
-const WITH_EXAMPLES: [&str; 9] = [
+const WITH_EXAMPLES: [&str; 12] = [
     "ope",
     "audit",
     "learn",
@@ -42,6 +42,9 @@ const WITH_EXAMPLES: [&str; 9] = [
     "exhaust stats",
     "exhaust merge",
     "lab paper",
+    "lab run",
+    "lab compare",
+    "lab peers",
 ];
 
 /// Runs each example that the help of a command shows, and each indented `egret` of docs, in a folder where the demo ran.
@@ -54,10 +57,20 @@ fn check_help(workspace: &Workspace) -> Result<()> {
             .with_context(|| format!("cannot empty {}", folder.display()))?;
     }
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let run = |arguments: &[&str]| {
-        workspace.run(Command::new(&egret).args(arguments).current_dir(&folder))
+    let run = |command: &str| {
+        let (command, sink) = redirected(command);
+        let mut program = Command::new(&egret);
+        program
+            .args(command.split_whitespace().skip(1))
+            .current_dir(&folder);
+        if let Some(sink) = sink {
+            let file = fs::File::create(folder.join(sink))
+                .with_context(|| format!("cannot write {sink} for `{command}`"))?;
+            program.stdout(file);
+        }
+        workspace.run(&mut program)
     };
-    run(&["demo"])?;
+    run("egret demo")?;
     for command in WITH_EXAMPLES {
         let help = Command::new(&egret)
             .args(command.split(' '))
@@ -71,8 +84,7 @@ fn check_help(workspace: &Workspace) -> Result<()> {
             "egret {command} --help has no example"
         );
         for example in &examples {
-            let arguments: Vec<&str> = example.split_whitespace().skip(1).collect();
-            run(&arguments)?;
+            run(example)?;
         }
     }
     let docs = workspace.root.join("docs");
@@ -85,11 +97,18 @@ fn check_help(workspace: &Workspace) -> Result<()> {
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         for line in text.lines().filter(|line| line.starts_with("    egret ")) {
             let command = line.split('#').next().unwrap_or_default();
-            let arguments: Vec<&str> = command.split_whitespace().skip(1).collect();
-            run(&arguments).with_context(|| format!("in {}", path.display()))?;
+            run(command).with_context(|| format!("in {}", path.display()))?;
         }
     }
     Ok(())
+}
+
+/// A command and the file that its output goes to, where it says `> FILE`.
+fn redirected(command: &str) -> (&str, Option<&str>) {
+    match command.split_once(" > ") {
+        Some((command, file)) => (command, Some(file.trim())),
+        None => (command, None),
+    }
 }
 
 /// The lines that start with `egret` below `Examples`, each with those that go on with it; without what a pipe does.
@@ -194,6 +213,12 @@ Examples, after it all:
   f | less
 ";
         assert_eq!(examples(help), ["egret a b", "egret c --d e f"]);
+    }
+
+    #[test]
+    fn output_goes_where_it_is_sent() {
+        assert_eq!(redirected("egret a > b.toml"), ("egret a", Some("b.toml")));
+        assert_eq!(redirected("egret a --b"), ("egret a --b", None));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 mod compare;
 mod paper;
+mod peers;
 mod run;
 
 use anyhow::{Context as _, Result};
@@ -22,6 +23,9 @@ pub enum LabCommand {
     /// Compare saved results: tables and pictures, paired by seed
     #[command(after_help = compare::EXAMPLES)]
     Compare(compare::CompareArgs),
+    /// Play beside learners of other libraries, on the same rounds: loss and time per decision
+    #[command(after_help = peers::EXAMPLES)]
+    Peers(peers::PeersArgs),
 }
 
 /// Runs one of them and gives what is to be printed.
@@ -30,6 +34,7 @@ pub fn lab(command: &LabCommand) -> Result<String> {
         LabCommand::Paper(args) => paper::paper(args),
         LabCommand::Run(args) => run::run(args),
         LabCommand::Compare(args) => compare::compare(args),
+        LabCommand::Peers(args) => peers::peers(args),
     }
 }
 

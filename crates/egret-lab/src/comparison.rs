@@ -319,6 +319,7 @@ impl Runs<'_> {
         }
         sides.sort_by_key(|(_, (theirs, _))| *theirs != baseline);
         let mut pairs = Vec::new();
+        let mut more = 0;
         for ((ours, runs), (theirs, others)) in sides {
             let seeds: Vec<u64> = runs.keys().copied().collect();
             let shared: Vec<u64> = seeds
@@ -327,7 +328,9 @@ impl Runs<'_> {
                 .filter(|seed| others.contains_key(seed))
                 .collect();
             let alone = runs.len() + others.len() - 2 * shared.len();
-            if 0 < alone {
+            if 0 < alone && theirs != baseline {
+                more += 1;
+            } else if 0 < alone {
                 let (name, shared) = (&self.name, shared.len());
                 unpaired.push(format!(
                     "{name}: {ours} and {theirs} share {shared} seeds; {alone} runs of theirs stand alone"
@@ -347,6 +350,12 @@ impl Runs<'_> {
                     difference,
                 });
             }
+        }
+        if 0 < more {
+            let name = &self.name;
+            unpaired.push(format!(
+                "{name}: {more} pairs of other learners do not share all seeds either"
+            ));
         }
         if by_learner.len() == 1 {
             let (name, learner) = (&self.name, by_learner[0].0);

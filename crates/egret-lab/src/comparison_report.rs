@@ -224,7 +224,7 @@ impl Comparison {
                 "mean loss over {} decisions, {percent}% intervals over seeds",
                 problem.decisions
             ),
-            axis: Axis::linear("← better   mean loss"),
+            axis: Axis::linear("mean loss: less is better"),
             reference: None,
             sides: None,
             series: Series::in_order(["loss"]),

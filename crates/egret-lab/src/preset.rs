@@ -1,8 +1,7 @@
-use egret::{
-    CappedIgw, Explorer, GammaSchedule, Normalization, OracleSpec, Settings, geometric_taus,
-};
+use egret::{CappedIgw, Explorer, Normalization, Settings};
 
 use crate::EgretContender;
+use crate::paper::Explored;
 
 /// A learner by one word: where a list of settings begins.
 ///
@@ -44,23 +43,33 @@ impl Preset {
 
     /// The learner, under the preset's name.
     pub fn contender(self) -> EgretContender {
-        let settings = match self {
-            Self::Default => Settings::untuned(0),
-            Self::Paper => capped(Normalization::Mixture),
-            Self::Exact => capped(Normalization::Exact),
-            Self::SmoothIgw => smooth(),
+        let paper = Explored::mixture(4.0).contender();
+        let exploring = |explorer| EgretContender {
+            settings: Settings {
+                explorer,
+                ..paper.settings.clone()
+            },
+            ..paper.clone()
+        };
+        let learner = match self {
+            Self::Default => EgretContender {
+                name: String::new(),
+                oracle: None,
+                settings: Settings::untuned(0),
+                batch: 1,
+            },
+            Self::Exact => exploring(Explorer::CappedIgw(CappedIgw {
+                normalization: Normalization::Exact,
+                ..CappedIgw::default()
+            })),
+            Self::SmoothIgw => Explored::SmoothIgw.contender(),
             Self::EpsilonGreedy => exploring(Explorer::EpsilonGreedy { epsilon: 0.05 }),
             Self::Uniform => exploring(Explorer::Uniform),
-        };
-        let (oracle, batch) = match self {
-            Self::Default => (None, 1),
-            _ => (Some(OracleSpec::default()), 8),
+            Self::Paper => paper,
         };
         EgretContender {
             name: self.to_string(),
-            oracle,
-            settings,
-            batch,
+            ..learner
         }
     }
 }
@@ -69,27 +78,5 @@ impl std::fmt::Display for Preset {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let named = Self::ALL.iter().find(|(_, preset)| preset == self);
         f.write_str(named.expect("every preset is in the list").0)
-    }
-}
-
-fn exploring(explorer: Explorer) -> Settings {
-    Settings {
-        explorer,
-        ..Settings::default()
-    }
-}
-
-fn capped(normalization: Normalization) -> Settings {
-    exploring(Explorer::CappedIgw(CappedIgw {
-        normalization,
-        ..CappedIgw::default()
-    }))
-}
-
-fn smooth() -> Settings {
-    Settings {
-        gamma: GammaSchedule::power(1.0, 100.0, 0.75).expect("the paper's schedule is in range"),
-        taus: geometric_taus(2.0, 2048.0, 12).expect("the paper's grid is in range"),
-        ..exploring(Explorer::SmoothIgw)
     }
 }

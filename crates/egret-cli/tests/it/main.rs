@@ -5,6 +5,7 @@ mod coverage;
 mod demo;
 mod exhaust;
 mod lab;
+mod lab_run;
 mod learn;
 mod ope;
 mod usage;

@@ -1,0 +1,164 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use egret_lab::{
+    AnyEnvironment, Comparison, DataFolder, Encoding, Environment, Journal, LossFunction,
+    PeerFamily, PeerPython, PeerStudy, RunRecord, SupervisedToBandit, simulator, write_results,
+};
+use egret_report::output;
+use serde_json::json;
+
+use crate::lab::threads;
+use crate::progress::StudyBar;
+
+/// Whose learners play.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PeerArg {
+    /// Vowpal Wabbit's CATS at sixteen settings
+    Vw,
+    /// coba's learners over sixteen buckets
+    Coba,
+    /// Nobody: egret's own learners alone, without Python
+    None,
+}
+
+#[derive(Debug, Args)]
+pub struct PeersArgs {
+    /// Folder with the paper's data sets [default: a simulated one]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Only data sets whose name holds this word, once for each
+    #[arg(long = "only", value_name = "WORD", requires = "data")]
+    only: Vec<String>,
+    /// The most decisions of a run
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    decisions: u64,
+    /// Seeds 1 to N
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    seeds: u64,
+    /// Whose learners play beside egret's
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["vw", "coba"])]
+    peers: Vec<PeerArg>,
+    /// A Python 3 in which they are installed
+    #[arg(long, value_name = "PATH", default_value = "python3")]
+    python: PathBuf,
+    /// Where results are kept: the same command goes on from there
+    #[arg(long, value_name = "DIR", default_value = "egret-peers")]
+    results: PathBuf,
+    /// How many processes at a time [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_024))]
+    threads: Option<u64>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub const EXAMPLES: &str = "\
+Every learner meets the same rounds: one shuffle of the data for each seed. A peer is told contexts and losses by an adapter
+process, which takes the time around the library's own calls. The best setting of each library in hindsight is marked.
+The peers come from PyPI: pip install vowpalwabbit coba
+
+With data and peers:
+  egret lab peers --data data --python venv/bin/python
+  egret lab peers --data data --peers vw --decisions 2000 --seeds 2 --json
+
+Examples:
+  egret lab peers --peers none --decisions 500 --seeds 2";
+
+const CONFIDENCE: f64 = 0.9;
+
+/// Plays, writes, and tells.
+pub fn peers(args: &PeersArgs) -> Result<String> {
+    threads(args.threads)?;
+    let mut families = Vec::new();
+    for peer in &args.peers {
+        match peer {
+            PeerArg::Vw => families.push(PeerFamily::Vw),
+            PeerArg::Coba => families.push(PeerFamily::Coba),
+            PeerArg::None => ensure!(
+                args.peers.len() == 1,
+                "--peers none stands alone: leave it out, or the others"
+            ),
+        }
+    }
+    families.sort_unstable();
+    families.dedup();
+    let mut packages: Vec<&str> = families
+        .iter()
+        .flat_map(|family| family.packages())
+        .copied()
+        .collect();
+    packages.sort_unstable();
+    packages.dedup();
+    // Before the data are read: what is to be installed is told at once.
+    let python = match families.is_empty() {
+        true => None,
+        false => Some(PeerPython::new(&args.python, &packages)?),
+    };
+    let environments = environments(args)?;
+    output::make_folder(&args.results)?;
+    let journal = Journal::open(&args.results.join("journal.jsonl"))?;
+    let study = PeerStudy {
+        environments: &environments,
+        python: python.as_ref(),
+        families: &families,
+        decisions: args.decisions as usize,
+        seeds: args.seeds,
+    };
+    let records = {
+        let bar = StudyBar::new("runs", args.json);
+        study.run(Some(&journal), &bar)?
+    };
+    let runs: Vec<RunRecord> = records.iter().map(|of| of.record.clone()).collect();
+    write_results(&args.results.join("results.parquet"), &runs)?;
+    let comparison = Comparison::new(&runs, None, CONFIDENCE)?;
+    let rows = study.rows(&records, &comparison);
+    let best = study.section(&rows, &records, CONFIDENCE);
+    let mut page = comparison.report("egret and its peers")?;
+    page.parts[0].tables.insert(0, best.clone());
+    page.write(&args.results)?;
+    if args.json {
+        let value = json!({
+            "results": rows,
+            "comparison": comparison,
+        });
+        return Ok(serde_json::to_string(&value)? + "\n");
+    }
+    Ok(format!(
+        "{}\nEvery setting, report and figures: {}\n",
+        best.text(),
+        args.results.join("report.html").display()
+    ))
+}
+
+fn environments(args: &PeersArgs) -> Result<Vec<Box<dyn Environment<f64>>>> {
+    let Some(dir) = &args.data else {
+        let AnyEnvironment::Number(environment) = simulator("interval")? else {
+            bail!("the simulator has other actions than numbers");
+        };
+        return Ok(vec![environment]);
+    };
+    let folder = DataFolder::open(dir)?;
+    let wanted = |name: &str| {
+        let mut words = args.only.iter();
+        args.only.is_empty() || words.any(|word| name.contains(word.as_str()))
+    };
+    let mut environments: Vec<Box<dyn Environment<f64>>> = Vec::new();
+    for file in folder.found() {
+        if wanted(&file.set.to_string()) {
+            let data = file.read(&Encoding::default())?;
+            environments.push(Box::new(SupervisedToBandit::new(
+                Arc::new(data),
+                LossFunction::Absolute,
+            )));
+        }
+    }
+    ensure!(
+        !environments.is_empty(),
+        "{} has no data set to play on: files are named by OpenML id, as 150_covertype.parquet",
+        dir.display()
+    );
+    Ok(environments)
+}
