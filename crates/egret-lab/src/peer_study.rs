@@ -2,6 +2,7 @@ use egret_report::Section;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::paper::Explored;
 use crate::{
     Comparison, Contender, EgretContender, Environment, Journal, PairedDifference, Peer,
     PeerPython, PeerRecord, Preset, Progress, Run, Standing, StudyError, Task, run_all,
@@ -71,6 +72,8 @@ impl PeerFamily {
 pub struct PeerStudy<'a> {
     /// What is played on.
     pub environments: &'a [Box<dyn Environment<f64>>],
+    /// egret's own; the first is what the others are compared with.
+    pub learners: &'a [EgretContender],
     /// Where the peers are installed.
     pub python: Option<&'a PeerPython>,
     /// The peers.
@@ -109,17 +112,24 @@ pub struct PeerRow {
 }
 
 impl PeerStudy<'_> {
-    /// egret's learners that play along; the first is what the others are compared with.
-    pub fn learners() -> Vec<EgretContender> {
+    /// egret's learners that play along; by request also the paper's with its own Algorithm 3, far slower than the rest.
+    pub fn learners(betting: bool) -> Vec<EgretContender> {
         let named = |name: &str, preset: Preset| EgretContender {
             name: name.to_owned(),
             ..preset.contender()
         };
-        vec![
+        let mut learners = vec![
+            named("egret default", Preset::Default),
             named("egret paper κ∞ = 4", Preset::Paper),
             named("egret paper exact", Preset::Exact),
-            named("egret default", Preset::Default),
-        ]
+        ];
+        if betting {
+            learners.push(EgretContender {
+                name: "egret paper κ∞ = 4 Algorithm 3".to_owned(),
+                ..Explored::betting(4.0).contender()
+            });
+        }
+        learners
     }
 
     /// Plays everything that the journal does not know, many processes at a time.
@@ -128,14 +138,13 @@ impl PeerStudy<'_> {
         journal: Option<&Journal<PeerRecord>>,
         progress: &dyn Progress,
     ) -> Result<Vec<PeerRecord>, StudyError> {
-        let learners = Self::learners();
         let peers: Vec<Peer> = self.families.iter().flat_map(|of| of.peers()).collect();
         let mut tasks = Vec::new();
         for environment in self.environments {
             let environment = &**environment;
             let decisions = self.decisions;
             for seed in 1..=self.seeds {
-                for learner in &learners {
+                for learner in self.learners {
                     let contender: &dyn Contender<f64> = learner;
                     let run = Run {
                         contender,
@@ -201,7 +210,7 @@ impl PeerStudy<'_> {
 
     /// egret's learners beside the best of each other library in hindsight.
     pub fn section(&self, rows: &[PeerRow], records: &[PeerRecord], confidence: f64) -> Section {
-        let learners = Self::learners();
+        let learners = self.learners;
         let mut header = vec!["data".to_owned(), "learner".to_owned()];
         header.extend(["loss", "interval", "µs", "format µs"].map(str::to_owned));
         header.extend(
@@ -307,15 +316,17 @@ mod tests {
             panic!("its actions are numbers");
         };
         let environments = [environment];
+        let learners = PeerStudy::learners(false);
         let study = PeerStudy {
             environments: &environments,
+            learners: &learners,
             python: None,
             families: &[PeerFamily::Vw],
             decisions: 64,
             seeds: 2,
         };
         let mut records = study.run(None, &Silent).expect("it runs");
-        assert_eq!(records.len(), 2 * PeerStudy::learners().len());
+        assert_eq!(records.len(), 2 * learners.len());
         for (name, loss) in [("VW CATS a", 0.01), ("VW CATS b", 0.02)] {
             for seed in 1..=2 {
                 let record = RunRecord {

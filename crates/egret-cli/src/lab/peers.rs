@@ -41,6 +41,9 @@ pub struct PeersArgs {
     /// Whose learners play beside egret's
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["vw", "coba"])]
     peers: Vec<PeerArg>,
+    /// Also CappedIGW with beta by the paper's own Algorithm 3: some 60 times slower
+    #[arg(long)]
+    betting: bool,
     /// A Python 3 in which they are installed
     #[arg(long, value_name = "PATH", default_value = "python3")]
     python: PathBuf,
@@ -102,6 +105,7 @@ pub fn peers(args: &PeersArgs) -> Result<String> {
     let journal = Journal::open(&args.results.join("journal.jsonl"))?;
     let study = PeerStudy {
         environments: &environments,
+        learners: &PeerStudy::learners(args.betting),
         python: python.as_ref(),
         families: &families,
         decisions: args.decisions as usize,
