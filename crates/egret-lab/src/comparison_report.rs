@@ -5,6 +5,8 @@ use egret_report::{
 
 use crate::{Comparison, Outcome, Problem};
 
+/// Percentile intervals over fewer are plainly too narrow.
+const FEW_SEEDS: usize = 10;
 /// More learners than this would make a picture that nobody reads: the best of them are drawn.
 const MOST_LINES: usize = 8;
 /// More than this beside each other in one row are drawn problem by problem alone.
@@ -138,10 +140,14 @@ impl Comparison {
             tables: vec![self.table(problem)],
             ..Part::default()
         };
-        if problem.outcomes.iter().any(|outcome| outcome.seeds < 2) {
-            part.paragraphs.push(
+        match problem.outcomes.iter().map(|outcome| outcome.seeds).min() {
+            Some(0 | 1) => part.paragraphs.push(
                 "With one seed there is no interval: a difference may be chance alone.".to_owned(),
-            );
+            ),
+            Some(seeds) if seeds < FEW_SEEDS => part.paragraphs.push(format!(
+                "Bootstrap intervals over {seeds} seeds are too narrow: they hold less often than they say. The paper takes 30 seeds."
+            )),
+            _ => {}
         }
         let curves = curves(problem);
         if !curves.lines.is_empty() {

@@ -442,7 +442,8 @@ taus = { low = 2, high = 64, count = 6 }
 eta = 0.1
 density = \"conditional\"
 example_weight = { cap = 5 }
-oracle = { kind = \"aggregation\", members = [\"linear\", { kind = \"fourier\", scale = 4 }] }
+oracle = { kind = \"aggregation\", members = [\"linear\", { kind = \"fourier\", scale = 4 }, \
+ { kind = \"steps\", cells = 64, of = { kind = \"outcomes\", hidden = [8, 8] } }, \"curves\"] }
 batch = 16
 
 [[learner]]
@@ -463,6 +464,13 @@ learning_rate = { rate = 0.01, t0 = 50 }
         };
         assert_eq!(a.batch, 16);
         assert_eq!(a.settings.taus.len(), 6);
+        let Some(OracleSpec::Aggregation(members)) = &a.oracle else {
+            panic!("an aggregation");
+        };
+        let OracleSpec::Steps { cells: 64, of } = &members[2] else {
+            panic!("steps third");
+        };
+        assert!(matches!(**of, OracleSpec::Outcomes { hidden: [8, 8], .. }));
         let Explorer::CappedIgw(capped) = a.settings.explorer else {
             panic!("capped");
         };

@@ -246,13 +246,19 @@ enum OracleKind {
     Argmin,
     Linear,
     Fourier,
+    Outcomes,
+    Curves,
+    Steps,
     Aggregation,
 }
 
-const ORACLES: [(&str, OracleKind); 4] = [
+const ORACLES: [(&str, OracleKind); 7] = [
     ("argmin", OracleKind::Argmin),
     ("linear", OracleKind::Linear),
     ("fourier", OracleKind::Fourier),
+    ("outcomes", OracleKind::Outcomes),
+    ("curves", OracleKind::Curves),
+    ("steps", OracleKind::Steps),
     ("aggregation", OracleKind::Aggregation),
 ];
 
@@ -263,6 +269,10 @@ fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError
             OracleKind::Aggregation => Err(keys.error_at(
                 found,
                 "an aggregation needs members: { kind = \"aggregation\", members = [\"linear\", \"fourier\"] }",
+            )),
+            OracleKind::Steps => Err(keys.error_at(
+                found,
+                "steps are those of another oracle: { kind = \"steps\", cells = 128, of = \"curves\" }",
             )),
             kind => Ok(plain_oracle(kind)),
         };
@@ -304,10 +314,33 @@ fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError
             seed: inner.count("seed")?.unwrap_or(seed),
         },
         OracleSpec::Aggregation(_) => OracleSpec::Aggregation(members(&inner)?),
-        // Parts of the learner that needs no tuning: they are not offered one by one.
-        spec @ (OracleSpec::Outcomes { .. }
-        | OracleSpec::Curves { .. }
-        | OracleSpec::Steps { .. }) => spec,
+        OracleSpec::Outcomes {
+            outcomes,
+            hidden: widths,
+            seed,
+        } => OracleSpec::Outcomes {
+            outcomes: inner.size("outcomes")?.unwrap_or(outcomes),
+            hidden: hidden(&inner)?.unwrap_or(widths),
+            seed: inner.count("seed")?.unwrap_or(seed),
+        },
+        OracleSpec::Curves {
+            cosines,
+            hidden: widths,
+            seed,
+        } => OracleSpec::Curves {
+            cosines: inner.size("cosines")?.unwrap_or(cosines),
+            hidden: hidden(&inner)?.unwrap_or(widths),
+            seed: inner.count("seed")?.unwrap_or(seed),
+        },
+        OracleSpec::Steps { cells, .. } => {
+            let Some(of) = inner.get("of") else {
+                return Err(inner.error("steps have no `of`, such as of = \"curves\""));
+            };
+            OracleSpec::Steps {
+                cells: inner.size("cells")?.unwrap_or(cells),
+                of: Box::new(oracle(&inner, of)?),
+            }
+        }
     };
     inner.finish()?;
     Ok(spec)
@@ -326,6 +359,21 @@ fn plain_oracle(kind: OracleKind) -> OracleSpec {
             features: 256,
             scale: 1.0,
             seed: 0,
+        },
+        // As in the learner that needs no tuning.
+        OracleKind::Outcomes => OracleSpec::Outcomes {
+            outcomes: 32,
+            hidden: [32, 32],
+            seed: 0,
+        },
+        OracleKind::Curves => OracleSpec::Curves {
+            cosines: 16,
+            hidden: [32, 32],
+            seed: 0,
+        },
+        OracleKind::Steps => OracleSpec::Steps {
+            cells: 128,
+            of: Box::new(plain_oracle(OracleKind::Curves)),
         },
         OracleKind::Aggregation => OracleSpec::Aggregation(Vec::new()),
     }

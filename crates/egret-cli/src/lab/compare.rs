@@ -28,8 +28,9 @@ pub struct CompareArgs {
 }
 
 pub const EXAMPLES: &str = "\
-Runs are paired where they met the same rounds: same data by content, same number of decisions, same seed. What could not be
-paired is said. Where two folders have different runs of one learner, the folder becomes part of its name.
+Runs are paired where they met the same rounds: same data by content, same number of decisions,
+same seed. What could not be paired is said. Where two folders have different runs of one learner,
+the folder becomes part of its name.
 
 Examples, after `egret lab run experiment.toml`:
   egret lab compare results/first

@@ -59,9 +59,9 @@ pub struct PeersArgs {
 }
 
 pub const EXAMPLES: &str = "\
-Every learner meets the same rounds: one shuffle of the data for each seed. A peer is told contexts and losses by an adapter
-process, which takes the time around the library's own calls. The best setting of each library in hindsight is marked.
-The peers come from PyPI: pip install vowpalwabbit coba
+Every learner meets the same rounds: one shuffle of the data for each seed. A peer is told contexts
+and losses by an adapter process, which takes the time around the library's own calls. The best
+setting of each library in hindsight is marked. Peers come from PyPI: pip install vowpalwabbit coba
 
 With data and peers:
   egret lab peers --data data --python venv/bin/python

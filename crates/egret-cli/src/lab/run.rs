@@ -29,8 +29,9 @@ pub struct RunArgs {
 }
 
 pub const EXAMPLES: &str = "\
-Every learner plays every data set under every seed, on the same rounds. In the folder of results are report.html, report.md,
-figures (SVG and PNG), results.parquet and journal.jsonl: what is in the journal is not run again, unless its settings changed.
+Every learner plays every data set under every seed, on the same rounds. The folder of results
+gets report.html, report.md, figures (SVG and PNG), results.parquet and journal.jsonl: what is in
+the journal is not run again, unless its data or settings changed.
 
 Examples:
   egret lab run --example > experiment.toml
