@@ -61,23 +61,32 @@ const SPREAD_ENDINGS: [&str; 6] = ["mean", "p05", "p25", "p50", "p75", "p95"];
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_results(path: &Path, records: &[RunRecord]) -> Result<(), ResultsError> {
+    let entry = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
+    let metadata = vec![
+        entry(FORMAT_KEY, FORMAT),
+        entry(VERSION_KEY, env!("CARGO_PKG_VERSION")),
+    ];
+    write_batch(path, &batch_of(records), metadata)
+}
+
+/// One table as a Parquet file, whole or not at all.
+pub(crate) fn write_batch(
+    path: &Path,
+    batch: &RecordBatch,
+    metadata: Vec<KeyValue>,
+) -> Result<(), ResultsError> {
     let failed = |error: &dyn std::fmt::Display| ResultsError::NotWritten {
         path: path.to_owned(),
         error: error.to_string(),
     };
-    let batch = batch_of(records);
-    let entry = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_key_value_metadata(Some(vec![
-            entry(FORMAT_KEY, FORMAT),
-            entry(VERSION_KEY, env!("CARGO_PKG_VERSION")),
-        ]))
+        .set_key_value_metadata(Some(metadata))
         .build();
     let mut bytes = Vec::new();
     let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties))
         .map_err(|error| failed(&error))?;
-    writer.write(&batch).map_err(|error| failed(&error))?;
+    writer.write(batch).map_err(|error| failed(&error))?;
     writer.close().map_err(|error| failed(&error))?;
     Ok(egret_report::output::write(path, &bytes)?)
 }

@@ -53,28 +53,22 @@ impl Verdict {
 }
 
 impl Claim {
-    /// As a list.
+    /// As a list in Markdown.
     pub(crate) fn markdown(&self) -> String {
-        let Self {
-            claimed,
-            measured,
-            verdict,
-            why,
-        } = self;
-        let word = verdict.word();
-        format!("\n- Claimed: {claimed}\n- Measured: {measured}\n- Verdict: **{word}**. {why}\n")
+        let word = self.verdict.word();
+        format!(
+            "\n- Claimed: {}\n- Measured: {}\n- Verdict: **{word}**. {}\n",
+            self.claimed, self.measured, self.why
+        )
     }
 
     /// For a terminal.
     pub(crate) fn text(&self) -> String {
-        let Self {
-            claimed,
-            measured,
-            verdict,
-            why,
-        } = self;
-        let word = verdict.word();
-        format!("\nclaimed:  {claimed}\nmeasured: {measured}\nverdict:  {word}. {why}\n")
+        let word = self.verdict.word();
+        format!(
+            "\nclaimed:  {}\nmeasured: {}\nverdict:  {word}. {}\n",
+            self.claimed, self.measured, self.why
+        )
     }
 
     pub(crate) fn html(&self) -> String {

@@ -2,19 +2,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 
 use super::offline_study::{LessonRecord, OfflineRecord};
 use crate::ResultsError;
+use crate::results_file::write_batch;
 
 /// Writes what was learned from exhausts as one Parquet file: a row for each exhaust and way of teaching.
 pub fn write_offline(path: &Path, records: &[OfflineRecord]) -> Result<(), ResultsError> {
-    let failed = |error: &dyn std::fmt::Display| ResultsError::NotWritten {
-        path: path.to_owned(),
-        error: error.to_string(),
-    };
     let rows: Vec<(&OfflineRecord, &LessonRecord)> = records
         .iter()
         .flat_map(|record| record.lessons.iter().map(move |lesson| (record, lesson)))
@@ -39,14 +33,6 @@ pub fn write_offline(path: &Path, records: &[OfflineRecord]) -> Result<(), Resul
         ("epochs", Arc::new(epochs)),
         ("seconds", numbers(|lesson| lesson.seconds)),
     ])
-    .map_err(|error| failed(&error))?;
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .build();
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties))
-        .map_err(|error| failed(&error))?;
-    writer.write(&batch).map_err(|error| failed(&error))?;
-    writer.close().map_err(|error| failed(&error))?;
-    Ok(egret_report::output::write(path, &bytes)?)
+    .expect("columns of one length");
+    write_batch(path, &batch, Vec::new())
 }

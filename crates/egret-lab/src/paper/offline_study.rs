@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::contenders::Explored;
 use crate::{
-    Journal, PlayError, Progress, Run, StudyError, Supervised, SupervisedToBandit, Task, run_all,
+    EgretContender, Journal, PlayError, Progress, Run, StudyError, Supervised, SupervisedToBandit,
+    Task, run_all,
 };
 
 /// The paper's offline experiment: a larger model learns from the exhaust of each online run.
@@ -133,28 +134,29 @@ impl OfflineStudy<'_> {
         journal: Option<&Journal<OfflineRecord>>,
         progress: &dyn Progress,
     ) -> Result<Vec<OfflineRecord>, StudyError> {
+        let contenders: Vec<EgretContender> = self
+            .exhausts
+            .iter()
+            .map(|(explored, _)| explored.contender())
+            .collect();
         let mut tasks = Vec::new();
         for seed in 1..=self.seeds {
             for environment in self.sets {
-                for (explored, taught) in &self.exhausts {
-                    let decisions = self.decisions;
-                    let contender = explored.contender();
+                for ((_, taught), contender) in self.exhausts.iter().zip(&contenders) {
                     let run = Run {
-                        contender: &contender,
+                        contender,
                         environment,
                         seed,
-                        decisions,
+                        decisions: self.decisions,
                     };
                     let data = environment.data();
                     let width = data.width() as f64 + 4.0;
                     let lessons: f64 = taught.iter().map(|taught| taught.cost()).sum();
-                    let rows = decisions.min(data.rows().len()) as f64;
+                    let rows = self.decisions.min(data.rows().len()) as f64;
                     tasks.push(Task {
                         key: format!("{} | {taught:?}", run.key()),
                         cost: rows * width * width * lessons,
-                        work: Box::new(move || {
-                            learn_from(environment, *explored, taught, seed, decisions)
-                        }),
+                        work: Box::new(move || learn_from(&run, data, taught)),
                     });
                 }
             }
@@ -174,19 +176,10 @@ impl Taught {
 }
 
 fn learn_from(
-    environment: &SupervisedToBandit,
-    explored: Explored,
+    run: &Run<'_, f64>,
+    data: &Supervised,
     taught: &[Taught],
-    seed: u64,
-    decisions: usize,
 ) -> Result<OfflineRecord, PlayError> {
-    let contender = explored.contender();
-    let run = Run {
-        contender: &contender,
-        environment,
-        seed,
-        decisions,
-    };
     let mut decided = Vec::new();
     run.play(|turns| {
         let known = turns.iter().filter_map(|turn| {
@@ -195,9 +188,8 @@ fn learn_from(
         });
         decided.extend(known);
     })?;
-    let data = environment.data();
-    let order = data.shuffled(seed, decisions);
-    let parts = Split::paper().parts(decided.len(), Order::Shuffled(seed));
+    let order = data.shuffled(run.seed, run.decisions);
+    let parts = Split::paper().parts(decided.len(), Order::Shuffled(run.seed));
     let mut lessons = Vec::new();
     for &taught in taught {
         let examples: Vec<LoggedExample<Context, f64>> = decided
@@ -213,12 +205,12 @@ fn learn_from(
             data,
             order: &order,
         };
-        lessons.push(teach(&examples, &parts, &labels, taught, seed)?);
+        lessons.push(teach(&examples, &parts, &labels, taught, run.seed)?);
     }
     Ok(OfflineRecord {
         environment: data.name().to_owned(),
-        learner: contender.name,
-        seed,
+        learner: run.contender.name().to_owned(),
+        seed: run.seed,
         lessons,
     })
 }
