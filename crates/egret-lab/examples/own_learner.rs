@@ -108,6 +108,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             };
             tasks.push(Task {
                 key: run.key(),
+                label: run.label(),
                 cost: 1.0,
                 work: Box::new(move || run.play(|_| ())),
             });

@@ -82,6 +82,7 @@ impl Experiment {
                 };
                 tasks.push(Task {
                     key: run.key(),
+                    label: run.label(),
                     cost: self.decisions as f64 * (16 + environment.context_dim()) as f64,
                     work: Box::new(move || run.play(|_| ())),
                 });

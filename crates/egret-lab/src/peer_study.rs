@@ -154,6 +154,7 @@ impl PeerStudy<'_> {
                     };
                     tasks.push(Task {
                         key: run.key(),
+                        label: run.label(),
                         cost: decisions as f64 * 0.3,
                         work: Box::new(move || {
                             Ok(PeerRecord {
@@ -168,6 +169,7 @@ impl PeerStudy<'_> {
                     let slow = if peer.learner == "coba" { 10.0 } else { 1.0 };
                     tasks.push(Task {
                         key: peer.key(environment, seed, decisions),
+                        label: format!("{} on {}, seed {seed}", peer.name, environment.name()),
                         cost: decisions as f64 * slow,
                         work: Box::new(move || peer.play(python, environment, seed, decisions)),
                     });

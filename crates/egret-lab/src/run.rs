@@ -54,6 +54,10 @@ pub struct Run<'a, A> {
     pub decisions: usize,
 }
 
+/// Which values the same settings give: one more with every **value-breaking** change, so that a journal never hands on what
+/// an earlier egret computed.
+pub(crate) const VALUES: u32 = 1;
+
 /// How many decisions lie between two looks at how far actions are from the greedy one.
 const LOOK: u64 = 16;
 
@@ -61,12 +65,18 @@ impl<A: Action> Run<'_, A> {
     /// What the run's result depends on, in one line: results are saved under it.
     pub fn key(&self) -> String {
         format!(
-            "{} | {} | {} decisions | seed {}",
+            "{} | {} | {} decisions | seed {} | values {VALUES}",
             self.environment.fingerprint(),
             self.contender.fingerprint(),
             self.decisions,
             self.seed
         )
+    }
+
+    /// Which run it is, for a reader.
+    pub fn label(&self) -> String {
+        let (environment, contender) = (self.environment.name(), self.contender.name());
+        format!("{contender} on {environment}, seed {}", self.seed)
     }
 
     /// Plays all rounds. `watch` sees each batch once its losses are known.

@@ -1,6 +1,5 @@
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -10,6 +9,8 @@ use crate::{Journal, JournalError, PlayError};
 pub struct Task<'a, T> {
     /// All that the result depends on.
     pub key: String,
+    /// Which it is, for a reader.
+    pub label: String,
     /// How long it takes, in any unit: for the time that is left.
     pub cost: f64,
     /// Does it; a pure function of the key.
@@ -51,37 +52,48 @@ where
     let done = tasks.iter().filter(|task| known(task).is_some());
     progress.begin(all, done.map(|task| task.cost).sum());
     let failed = AtomicBool::new(false);
-    // One at a time from the front, so that an interrupted study has its first tasks whole.
-    let results: Vec<Option<Result<T, StudyError>>> = tasks
-        .par_iter()
-        .with_max_len(1)
-        .map(|task| {
-            if let Some(result) = known(task) {
-                return Some(Ok(result.clone()));
+    let one = |task: &Task<'_, T>| {
+        if let Some(result) = known(task) {
+            return Some(Ok(result.clone()));
+        }
+        if failed.load(Ordering::Relaxed) || progress.is_stopped() {
+            return None;
+        }
+        let result = (task.work)().map_err(|error| StudyError::Task {
+            label: task.label.clone(),
+            error,
+        });
+        let kept = result.and_then(|result| {
+            if let Some(journal) = journal {
+                journal.add(&task.key, &result)?;
             }
-            if failed.load(Ordering::Relaxed) || progress.is_stopped() {
-                return None;
-            }
-            let result = (task.work)().map_err(|error| StudyError::Task {
-                key: task.key.clone(),
-                error,
-            });
-            let kept = result.and_then(|result| {
-                if let Some(journal) = journal {
-                    journal.add(&task.key, &result)?;
-                }
-                Ok(result)
-            });
-            match &kept {
-                Ok(_) => progress.done(task.cost),
-                Err(_) => failed.store(true, Ordering::Relaxed),
-            }
-            Some(kept)
-        })
-        .collect();
+            Ok(result)
+        });
+        match &kept {
+            Ok(_) => progress.done(task.cost),
+            Err(_) => failed.store(true, Ordering::Relaxed),
+        }
+        Some(kept)
+    };
+    // Each thread takes the next task from the front, so that an interrupted study has its first tasks whole.
+    let next = AtomicUsize::new(0);
+    let mut results: Vec<(usize, Option<Result<T, StudyError>>)> = rayon::broadcast(|_| {
+        let mut mine = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(task) = tasks.get(place) else {
+                return mine;
+            };
+            mine.push((place, one(task)));
+        }
+    })
+    .into_iter()
+    .flatten()
+    .collect();
+    results.sort_unstable_by_key(|(place, _)| *place);
     let mut whole = Vec::with_capacity(results.len());
     let mut stopped = false;
-    for result in results {
+    for (_, result) in results {
         match result {
             Some(result) => whole.push(result?),
             None => stopped = true,
@@ -98,10 +110,10 @@ where
 #[non_exhaustive]
 pub enum StudyError {
     /// A run failed.
-    #[error("{key}: {error}")]
+    #[error("{label}: {error}")]
     Task {
         /// Which.
-        key: String,
+        label: String,
         /// Why.
         error: PlayError,
     },

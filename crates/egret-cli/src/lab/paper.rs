@@ -1,19 +1,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use egret_lab::paper::{
-    COLUMNS, Explored, Findings, OfflineStudy, OnlineStudy, Subject, Taught, offline_rows,
-    offline_tally, online_findings, report, simulated_sets, table_one, write_offline,
+    COLUMNS, Explored, Findings, ITERATIONS, OfflineStudy, OnlineStudy, Subject, Taught,
+    greedy_share, offline_rows, offline_tally, online_findings, report, simulated_sets, table_one,
+    write_offline,
 };
 use egret_lab::{
-    DataFolder, Encoding, Journal, LossFunction, OpenMl, OpenMlSettings, PAPER_SETS, Supervised,
-    SupervisedToBandit, write_results,
+    DataFolder, Encoding, Journal, LossFunction, OpenMl, OpenMlSettings, PAPER_SETS, RunRecord,
+    Supervised, SupervisedToBandit, write_results,
 };
 use egret_report::output;
 use serde_json::{Value, json};
 
+use crate::lab::threads;
 use crate::progress::StudyBar;
 
 /// What of the paper is run again.
@@ -32,6 +34,19 @@ enum What {
     /// Everything, in one report
     #[default]
     All,
+}
+
+impl What {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Table1 => "table1",
+            Self::Online => "online",
+            Self::Offline => "offline",
+            Self::Greedy => "greedy",
+            Self::Kappa => "kappa",
+            Self::All => "all",
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -129,12 +144,7 @@ impl PaperArgs {
 
 /// Runs, writes, and tells.
 pub fn paper(args: &PaperArgs) -> Result<String> {
-    if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads as usize)
-            .build_global()
-            .context("threads could not be started")?;
-    }
+    threads(args.threads)?;
     let subjects = args.subjects();
     let (seeds, decisions, trials) = if args.quick {
         (3, 8_000, 200)
@@ -148,8 +158,14 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
         simulated: args.simulated,
         ..Findings::default()
     };
-    output::make_folder(&args.results)?;
-    let at = |name: &str| args.results.join(name);
+    // A part has a folder of its own, so that none writes over another's; what was run is kept for all.
+    let folder = match args.what {
+        What::All => args.results.clone(),
+        what => args.results.join(what.name()),
+    };
+    output::make_folder(&folder)?;
+    let at = |name: &str| folder.join(name);
+    let kept = |name: &str| args.results.join(name);
     if subjects.contains(&Subject::Table1) {
         findings.table = table_one(trials)?;
     }
@@ -171,7 +187,7 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
             seeds,
             decisions,
         };
-        let journal = Journal::open(&at("online.jsonl"))?;
+        let journal = Journal::open(&kept("online.jsonl"))?;
         let bar = StudyBar::new("online", args.json);
         let records = study.run(Some(&journal), &bar)?;
         write_results(&at("online.parquet"), &records)?;
@@ -184,14 +200,14 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
             seeds,
             decisions,
         };
-        let journal = Journal::open(&at("offline.jsonl"))?;
+        let journal = Journal::open(&kept("offline.jsonl"))?;
         let bar = StudyBar::new("offline", args.json);
         let records = study.run(Some(&journal), &bar)?;
         write_offline(&at("offline.parquet"), &records)?;
         findings.offline = offline_rows(&sets, &records);
     }
     let page = report(&findings, &subjects)?;
-    page.write(&args.results)?;
+    page.write(&folder)?;
     if args.json {
         let value = as_json(args.what, &findings);
         return Ok(format!("{:#}\n", value));
@@ -237,8 +253,15 @@ fn papers_sets(args: &PaperArgs, findings: &mut Findings) -> Result<Vec<Supervis
             data.push(file.read(&Encoding::default())?);
         } else if let Some(client) = &client {
             let found = match set.task {
-                Some(task) => client.task(task)?,
-                None => client.data(set.id)?,
+                Some(task) => client.task(task),
+                None => client.data(set.id),
+            };
+            let found = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    findings.missing.push(format!("{set} ({error})"));
+                    continue;
+                }
             };
             // A task says what its label is.
             let target = set.target.filter(|_| set.task.is_none());
@@ -263,47 +286,79 @@ fn papers_sets(args: &PaperArgs, findings: &mut Findings) -> Result<Vec<Supervis
 }
 
 fn as_json(what: What, findings: &Findings) -> Value {
-    let online = || {
-        // The paper's own comparison is on top; the others are beneath.
-        let paper = findings
-            .online
-            .tallies
-            .iter()
-            .find(|tally| tally.kappa_inf == Some(4.0) && tally.normalizer == Some("mixture"));
-        let mut summary = json!(paper);
-        if summary.is_null() {
-            summary = json!({});
-        }
-        summary["all"] = json!(findings.online.tallies);
-        json!({
-            "results": findings.online.rows,
-            "summary": summary,
-            "missing": findings.missing,
-            "simulated": findings.simulated,
-        })
-    };
-    let offline = || {
-        let tally = |column: &str| {
-            let [wins, ties, losses] = offline_tally(&findings.offline, column);
-            json!({"column": column, "wins": wins, "ties": ties, "losses": losses})
-        };
-        let columns: Vec<Value> = COLUMNS.iter().map(|column| tally(column.name)).collect();
-        json!({
-            "results": findings.offline,
-            "summary": columns,
-            "missing": findings.missing,
-            "simulated": findings.simulated,
-        })
-    };
     match what {
         What::Table1 => json!(findings.table),
-        What::Online | What::Greedy => online(),
-        What::Offline => offline(),
-        What::Kappa => json!({"online": online(), "offline": offline()}),
+        What::Online => online_json(findings),
+        What::Offline => offline_json(findings),
+        What::Greedy => greedy_json(findings),
+        What::Kappa => kappa_json(findings),
         What::All => json!({
             "table1": findings.table,
-            "online": online(),
-            "offline": offline(),
+            "online": online_json(findings),
+            "offline": offline_json(findings),
+            "greedy": greedy_json(findings),
+            "kappa": kappa_json(findings),
         }),
     }
+}
+
+fn online_json(findings: &Findings) -> Value {
+    // The paper's own comparison is on top; the others are beneath.
+    let mut tallies = findings.online.tallies.iter();
+    let paper =
+        tallies.find(|tally| tally.kappa_inf == Some(4.0) && tally.normalizer == Some("mixture"));
+    let mut summary = json!(paper);
+    if summary.is_null() {
+        summary = json!({});
+    }
+    summary["all"] = json!(findings.online.tallies);
+    json!({
+        "results": findings.online.rows,
+        "summary": summary,
+        "missing": findings.missing,
+        "simulated": findings.simulated,
+    })
+}
+
+fn offline_json(findings: &Findings) -> Value {
+    let tally = |column: &str| {
+        let [wins, ties, losses] = offline_tally(&findings.offline, column);
+        json!({"column": column, "wins": wins, "ties": ties, "losses": losses})
+    };
+    let columns: Vec<Value> = COLUMNS.iter().map(|column| tally(column.name)).collect();
+    json!({
+        "results": findings.offline,
+        "summary": columns,
+        "missing": findings.missing,
+        "simulated": findings.simulated,
+    })
+}
+
+/// The share of greedy actions at the iterations of the table; null where no run is so long.
+fn greedy_json(findings: &Findings) -> Value {
+    let share = |dataset: &String| {
+        let at = |iteration: &u64| {
+            let share = greedy_share(&findings.online.records, dataset, *iteration);
+            json!({"iteration": iteration, "greedy": share})
+        };
+        let shares: Vec<Value> = ITERATIONS.iter().map(at).collect();
+        json!({"dataset": dataset, "shares": shares})
+    };
+    let rows: Vec<Value> = findings.datasets.iter().map(share).collect();
+    json!({"results": rows, "missing": findings.missing, "simulated": findings.simulated})
+}
+
+/// What the exhaust of each run holds, and the losses.
+fn kappa_json(findings: &Findings) -> Value {
+    let exhaust = |record: &RunRecord| {
+        json!({
+            "dataset": record.environment,
+            "learner": record.learner,
+            "seed": record.seed,
+            "loss": record.loss,
+            "exhaust": record.exhaust,
+        })
+    };
+    let runs: Vec<Value> = findings.online.records.iter().map(exhaust).collect();
+    json!({"runs": runs, "offline": findings.offline, "missing": findings.missing, "simulated": findings.simulated})
 }

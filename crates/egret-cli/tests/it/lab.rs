@@ -99,7 +99,13 @@ fn the_online_study_as_json_resumes_and_does_not_depend_on_threads() {
         "figures/online.svg",
         "figures/online.png",
     ] {
-        assert!(std::path::Path::new(&one).join(file).is_file(), "{file}");
+        assert!(
+            std::path::Path::new(&one)
+                .join("online")
+                .join(file)
+                .is_file(),
+            "{file}"
+        );
     }
 }
 

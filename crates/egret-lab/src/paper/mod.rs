@@ -19,6 +19,6 @@ pub use findings::{
 pub use offline_file::write_offline;
 pub use offline_study::{LessonRecord, OfflineRecord, OfflineStudy, Taught};
 pub use online_study::{CONFIDENCE, OnlineRow, OnlineStudy, Tally};
-pub use report::{Subject, report};
+pub use report::{ITERATIONS, Subject, report};
 pub use simulated::simulated_sets;
 pub use table_one::{DELTA, KAPPA_INF, PRINTED, PrintedRow, TableRow, table_one};

@@ -155,6 +155,7 @@ impl OfflineStudy<'_> {
                     let rows = self.decisions.min(data.rows().len()) as f64;
                     tasks.push(Task {
                         key: format!("{} | {taught:?}", run.key()),
+                        label: run.label(),
                         cost: rows * width * width * lessons,
                         work: Box::new(move || learn_from(&run, data, taught)),
                     });

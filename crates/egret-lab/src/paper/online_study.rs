@@ -93,6 +93,7 @@ impl OnlineStudy<'_> {
                     let decisions = self.decisions.min(environment.data().rows().len());
                     tasks.push(Task {
                         key: run.key(),
+                        label: run.label(),
                         cost: decisions as f64 * cost(*explored),
                         work: Box::new(move || run.play(|_| ())),
                     });

@@ -240,8 +240,10 @@ fn offline_table(findings: &Findings, columns: &[usize]) -> Section {
     }
 }
 
+/// Where the share of greedy actions is told.
+pub const ITERATIONS: [u64; 5] = [10, 100, 1_000, 5_000, 10_000];
+
 fn greedy(findings: &Findings) -> Result<Part, ChartError> {
-    const ITERATIONS: [u64; 5] = [10, 100, 1_000, 5_000, 10_000];
     let rows = findings.datasets.iter().map(|dataset| {
         let share = |iteration| {
             let share = greedy_share(&findings.online.records, dataset, iteration);

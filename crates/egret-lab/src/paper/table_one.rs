@@ -107,12 +107,12 @@ pub fn table_one(trials: usize) -> Result<Vec<TableRow>, PlayError> {
                 .collect::<Result<_, PlayError>>()?;
             let (draws, kappas): (Vec<f64>, Vec<f64>) = found.into_iter().unzip();
             // What is computed is 1 up to rounding.
-            let within = |kappa: &&f64| !(1.0 - 1e-6..=KAPPA_INF).contains(*kappa);
+            let outside = |kappa: &&f64| !(1.0 - 1e-6..=KAPPA_INF).contains(*kappa);
             rows.push(TableRow {
                 tau,
                 gamma,
                 normalizer: normalizer_name(normalization),
-                violations: kappas.iter().filter(within).count(),
+                violations: kappas.iter().filter(outside).count(),
                 draws: quantiles(draws),
                 kappa: quantiles(kappas),
                 trials,

@@ -141,7 +141,8 @@ fn other_data_is_another_run() {
 #[test]
 fn a_task_that_fails_is_named() {
     let task = |key: &str, fails: bool| Task::<f64> {
-        key: key.to_owned(),
+        key: format!("all the settings of {key}"),
+        label: key.to_owned(),
         cost: 1.0,
         work: Box::new(move || match fails {
             true => Err(PlayError::Other("no more ink".to_owned())),
