@@ -72,6 +72,9 @@ pub struct PaperArgs {
     /// Seeds 1 to N [default: 30, quick: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: Option<u64>,
+    /// Learn offline from the exhausts of seeds 1 to N only [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    offline_seeds: Option<u64>,
     /// The most decisions of a run [default: 80000, quick: 8000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(80..=10_000_000))]
     decisions: Option<u64>,
@@ -197,7 +200,7 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
         let study = OfflineStudy {
             sets: &sets,
             exhausts: args.exhausts(),
-            seeds,
+            seeds: args.offline_seeds.map_or(seeds, |most| most.min(seeds)),
             decisions,
         };
         let journal = Journal::open(&kept("offline.jsonl"))?;
