@@ -100,8 +100,8 @@ impl Comparison {
         Self::of_sources(&[(String::new(), records)], baseline, confidence)
     }
 
-    /// Of results from several places, each with a name. Where two have different runs of one learner, problem and seed, the
-    /// place becomes part of the learner's name.
+    /// Of results from several places, each with a name. Where learners of one name have other settings, or other losses in
+    /// the same run, the place becomes part of the name; where one place has both, the settings' fingerprint does.
     pub fn of_sources(
         sources: &[(String, &[RunRecord])],
         baseline: Option<&str>,
@@ -197,8 +197,9 @@ fn identity(record: &RunRecord) -> (&str, &str, &str, u64, u64) {
 }
 
 fn named_apart<'a>(sources: &[(String, &'a [RunRecord])]) -> Vec<NamedRun<'a>> {
+    let settings = SettingsOfNames::new(sources);
     let mut first: BTreeMap<_, &RunRecord> = BTreeMap::new();
-    let mut apart: BTreeSet<&str> = BTreeSet::new();
+    let mut apart = settings.ambiguous();
     for record in sources.iter().flat_map(|(_, records)| *records) {
         let known = first.entry(identity(record)).or_insert(record);
         // The same run made twice gives the same loss to the bit.
@@ -210,10 +211,14 @@ fn named_apart<'a>(sources: &[(String, &'a [RunRecord])]) -> Vec<NamedRun<'a>> {
     let mut runs = Vec::new();
     for (source, records) in sources {
         for record in *records {
-            let learner = if apart.contains(record.learner.as_str()) && !source.is_empty() {
-                format!("{} ({source})", record.learner)
-            } else {
-                record.learner.clone()
+            let mut marks = Vec::new();
+            if apart.contains(record.learner.as_str()) {
+                marks.extend((!source.is_empty()).then_some(source.as_str()));
+                marks.extend(settings.mark(source, record));
+            }
+            let learner = match &marks[..] {
+                [] => record.learner.clone(),
+                marks => format!("{} ({})", record.learner, marks.join("; ")),
             };
             if taken.insert((learner.clone(), identity(record))) {
                 runs.push(NamedRun { learner, record });
@@ -221,6 +226,52 @@ fn named_apart<'a>(sources: &[(String, &'a [RunRecord])]) -> Vec<NamedRun<'a>> {
         }
     }
     runs
+}
+
+/// Which settings each name stands for, in each place.
+struct SettingsOfNames<'a> {
+    of: BTreeMap<(&'a str, &'a str), BTreeSet<&'a str>>,
+}
+
+impl<'a> SettingsOfNames<'a> {
+    fn new(sources: &'a [(String, &'a [RunRecord])]) -> Self {
+        let mut of: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+        for (source, records) in sources {
+            for record in *records {
+                let known = of.entry((source.as_str(), record.learner.as_str()));
+                known.or_default().insert(record.settings.as_str());
+            }
+        }
+        // A study that was begun before settings were kept and ended after: one learner, told half of the time.
+        for known in of.values_mut().filter(|known| known.len() == 2) {
+            known.remove("");
+        }
+        Self { of }
+    }
+
+    /// Names that stand for more than one learner.
+    fn ambiguous(&self) -> BTreeSet<&'a str> {
+        let mut first = BTreeMap::new();
+        let mut ambiguous = BTreeSet::new();
+        for ((_, learner), settings) in &self.of {
+            for of in settings {
+                if *first.entry(*learner).or_insert(of) != of {
+                    ambiguous.insert(*learner);
+                }
+            }
+        }
+        ambiguous
+    }
+
+    /// What tells a run's learner from others of its name in the same place, if there are any.
+    fn mark<'r>(&self, source: &str, record: &'r RunRecord) -> Option<&'r str> {
+        let settings = &self.of[&(source, record.learner.as_str())];
+        let mark = match record.settings.as_str() {
+            "" => "unknown settings",
+            settings => settings,
+        };
+        (1 < settings.len()).then_some(mark)
+    }
 }
 
 fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
@@ -447,6 +498,7 @@ mod tests {
             environment: environment.to_owned(),
             fingerprint: format!("{environment} 1"),
             learner: learner.to_owned(),
+            settings: "1".to_owned(),
             seed,
             decisions: 40,
             loss,
@@ -531,6 +583,55 @@ mod tests {
         assert_eq!(names(&two), ["base", "better", "same"]);
         two[1].loss += 0.01;
         assert_eq!(names(&two), ["base", "better (a)", "same", "better (b)"]);
+    }
+
+    #[test]
+    fn one_name_with_other_settings_is_another_learner() {
+        let run = |settings: &str, seed| RunRecord {
+            settings: settings.to_owned(),
+            ..record("houses", "mine", seed, 0.1 * seed as f64)
+        };
+        let compared = |sources: &[(&str, &[RunRecord])]| {
+            let sources: Vec<_> = sources
+                .iter()
+                .map(|(name, records)| ((*name).to_owned(), *records))
+                .collect();
+            let comparison = Comparison::of_sources(&sources, None, 0.9).expect("compared");
+            let outcomes = comparison.problems[0].outcomes.iter();
+            outcomes
+                .map(|outcome| (outcome.learner.clone(), outcome.seeds))
+                .collect::<Vec<_>>()
+        };
+        let named = |name: &str, seeds| (name.to_owned(), seeds);
+        let (one, same) = ([run("1", 1), run("1", 2)], [run("1", 3), run("1", 4)]);
+        let other = [run("2", 3), run("2", 4)];
+        // No run of one place is in the other: only the settings tell.
+        assert_eq!(compared(&[("a", &one), ("b", &same)]), [named("mine", 4)]);
+        assert_eq!(
+            compared(&[("a", &one), ("b", &other)]),
+            [named("mine (a)", 2), named("mine (b)", 2)]
+        );
+        let both = [one.clone(), other.clone()].concat();
+        assert_eq!(
+            compared(&[("", &both)]),
+            [named("mine (1)", 2), named("mine (2)", 2)]
+        );
+        assert_eq!(
+            compared(&[("a", &both), ("b", &same)]),
+            [
+                named("mine (a; 1)", 2),
+                named("mine (a; 2)", 2),
+                named("mine (b)", 2)
+            ]
+        );
+        // Where settings were not kept from the start, one place has one learner of a name; two places may not.
+        let late = [run("", 1), run("1", 2)];
+        assert_eq!(compared(&[("a", &late)]), [named("mine", 2)]);
+        let old = [run("", 1), run("", 2)];
+        assert_eq!(
+            compared(&[("a", &old), ("b", &same)]),
+            [named("mine (a)", 2), named("mine (b)", 2)]
+        );
     }
 
     #[test]

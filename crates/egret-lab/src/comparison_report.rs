@@ -312,6 +312,7 @@ mod tests {
             environment: "a <b>/c".to_owned(),
             fingerprint: "a".to_owned(),
             learner: learner.to_owned(),
+            settings: String::new(),
             seed,
             decisions: 8,
             loss,

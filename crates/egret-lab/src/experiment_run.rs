@@ -254,6 +254,26 @@ mod tests {
     }
 
     #[test]
+    fn records_tell_settings_apart_and_old_journals_are_read() {
+        let play = |gamma: &str| {
+            let text = "[[data]]\nsimulator = \"interval\"\n[[learner]]\nname = \"mine\"\ngamma = ";
+            let experiment = experiment(&format!("{text}{gamma}\n"));
+            let loaded = experiment.load().expect("a simulator");
+            let records = experiment.run(&loaded.environments, None, &Silent);
+            records.expect("played")
+        };
+        let (low, high) = (play("1"), play("100000"));
+        assert_eq!(low[0].settings.len(), 8);
+        assert_eq!(low[0].settings, low[1].settings);
+        assert_ne!(low[0].settings, high[0].settings);
+        let mut old = serde_json::to_value(&low[0]).expect("plain data");
+        let fields = old.as_object_mut().expect("a record");
+        fields.remove("settings").expect("it was written");
+        let old: RunRecord = serde_json::from_value(old).expect("read");
+        assert_eq!(old.settings, "");
+    }
+
+    #[test]
     fn a_learner_that_does_not_fit_is_told_before_the_first_run() {
         let text = "[[data]]\nsimulator = \"box\"\n[[learner]]\npreset = \"paper\"\n";
         let experiment = experiment(text);
