@@ -274,6 +274,12 @@ impl<'a> SettingsOfNames<'a> {
     }
 }
 
+/// `1 seed`, `2 seeds`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {one}{ending}")
+}
+
 fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut known = BTreeSet::new();
     names
@@ -317,11 +323,11 @@ fn problems<'a>(runs: &'a [NamedRun<'a>], left_out: &mut Vec<String>) -> Vec<Run
         let prints: BTreeSet<_> = same.iter().map(|(print, _)| *print).collect();
         let by_content = 1 < prints.len();
         for (print, problem) in &mut same {
-            let decisions = problem.decisions;
+            let decisions = counted(problem.decisions, "decision");
             problem.name = if by_content {
-                format!("{name} ({decisions} decisions; {print})")
+                format!("{name} ({decisions}; {print})")
             } else {
-                format!("{name} ({decisions} decisions)")
+                format!("{name} ({decisions})")
             };
         }
         let names: Vec<&str> = same
@@ -382,9 +388,13 @@ impl Runs<'_> {
             if 0 < alone && theirs != baseline {
                 more += 1;
             } else if 0 < alone {
-                let (name, shared) = (&self.name, shared.len());
+                let (name, shared) = (&self.name, counted(shared.len() as u64, "seed"));
+                let (runs, stand) = (
+                    counted(alone as u64, "run"),
+                    if alone == 1 { "stands" } else { "stand" },
+                );
                 unpaired.push(format!(
-                    "{name}: {ours} and {theirs} share {shared} seeds; {alone} runs of theirs stand alone"
+                    "{name}: {ours} and {theirs} share {shared}; {runs} of theirs {stand} alone"
                 ));
             }
             let losses = |of: &BTreeMap<u64, &RunRecord>| -> Vec<f64> {
@@ -404,8 +414,16 @@ impl Runs<'_> {
         }
         if 0 < more {
             let name = &self.name;
+            let (pairs, share) = (
+                counted(more, "pair"),
+                if more == 1 {
+                    "does not share"
+                } else {
+                    "do not share"
+                },
+            );
             unpaired.push(format!(
-                "{name}: {more} pairs of other learners do not share all seeds either"
+                "{name}: {pairs} of other learners {share} all seeds either"
             ));
         }
         if by_learner.len() == 1 {
@@ -566,7 +584,7 @@ mod tests {
         let said = comparison.left_out.join("\n");
         assert!(said.contains("houses (400 decisions; houses 1)"), "{said}");
         assert!(
-            said.contains("better and base share 6 seeds; 1 runs"),
+            said.contains("better and base share 6 seeds; 1 run of"),
             "{said}"
         );
         assert!(said.contains("bikes: only better was run"), "{said}");

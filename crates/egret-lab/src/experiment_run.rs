@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use egret::Action;
 
+use crate::comparison::counted;
 use crate::{
     AnyEnvironment, Contender, DataFolder, DataFolderError, DataSource, EncodingError, Environment,
     Experiment, Journal, LossFunction, OpenMl, OpenMlError, OpenMlSettings, PlayError, Progress,
@@ -153,9 +154,9 @@ impl DataSource {
 impl LoadedData {
     fn add(&mut self, data: Supervised, loss: LossFunction) {
         if 0 < data.dropped() {
-            let (name, dropped) = (data.name(), data.dropped());
+            let (name, dropped) = (data.name(), counted(data.dropped() as u64, "row"));
             self.notes
-                .push(format!("{name}: {dropped} rows without a label left out"));
+                .push(format!("{name}: {dropped} without a label left out"));
         }
         let bandit = SupervisedToBandit::new(Arc::new(data), loss);
         self.environments
