@@ -100,8 +100,8 @@ impl Comparison {
         Self::of_sources(&[(String::new(), records)], baseline, confidence)
     }
 
-    /// Of results from several places, each with a name. Where two have different runs of one learner, problem and seed, the
-    /// place becomes part of the learner's name.
+    /// Of results from several places, each with a name. Where learners of one name have other settings, or other losses in
+    /// the same run, the place becomes part of the name; where one place has both, the settings' fingerprint does.
     pub fn of_sources(
         sources: &[(String, &[RunRecord])],
         baseline: Option<&str>,
@@ -197,8 +197,9 @@ fn identity(record: &RunRecord) -> (&str, &str, &str, u64, u64) {
 }
 
 fn named_apart<'a>(sources: &[(String, &'a [RunRecord])]) -> Vec<NamedRun<'a>> {
+    let settings = SettingsOfNames::new(sources);
     let mut first: BTreeMap<_, &RunRecord> = BTreeMap::new();
-    let mut apart: BTreeSet<&str> = BTreeSet::new();
+    let mut apart = settings.ambiguous();
     for record in sources.iter().flat_map(|(_, records)| *records) {
         let known = first.entry(identity(record)).or_insert(record);
         // The same run made twice gives the same loss to the bit.
@@ -210,10 +211,14 @@ fn named_apart<'a>(sources: &[(String, &'a [RunRecord])]) -> Vec<NamedRun<'a>> {
     let mut runs = Vec::new();
     for (source, records) in sources {
         for record in *records {
-            let learner = if apart.contains(record.learner.as_str()) && !source.is_empty() {
-                format!("{} ({source})", record.learner)
-            } else {
-                record.learner.clone()
+            let mut marks = Vec::new();
+            if apart.contains(record.learner.as_str()) {
+                marks.extend((!source.is_empty()).then_some(source.as_str()));
+                marks.extend(settings.mark(source, record));
+            }
+            let learner = match &marks[..] {
+                [] => record.learner.clone(),
+                marks => format!("{} ({})", record.learner, marks.join("; ")),
             };
             if taken.insert((learner.clone(), identity(record))) {
                 runs.push(NamedRun { learner, record });
@@ -221,6 +226,58 @@ fn named_apart<'a>(sources: &[(String, &'a [RunRecord])]) -> Vec<NamedRun<'a>> {
         }
     }
     runs
+}
+
+/// Which settings each name stands for, in each place.
+struct SettingsOfNames<'a> {
+    of: BTreeMap<(&'a str, &'a str), BTreeSet<&'a str>>,
+}
+
+impl<'a> SettingsOfNames<'a> {
+    fn new(sources: &'a [(String, &'a [RunRecord])]) -> Self {
+        let mut of: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+        for (source, records) in sources {
+            for record in *records {
+                let known = of.entry((source.as_str(), record.learner.as_str()));
+                known.or_default().insert(record.settings.as_str());
+            }
+        }
+        // A study that was begun before settings were kept and ended after: one learner, told half of the time.
+        for known in of.values_mut().filter(|known| known.len() == 2) {
+            known.remove("");
+        }
+        Self { of }
+    }
+
+    /// Names that stand for more than one learner.
+    fn ambiguous(&self) -> BTreeSet<&'a str> {
+        let mut first = BTreeMap::new();
+        let mut ambiguous = BTreeSet::new();
+        for ((_, learner), settings) in &self.of {
+            for of in settings {
+                if *first.entry(*learner).or_insert(of) != of {
+                    ambiguous.insert(*learner);
+                }
+            }
+        }
+        ambiguous
+    }
+
+    /// What tells a run's learner from others of its name in the same place, if there are any.
+    fn mark<'r>(&self, source: &str, record: &'r RunRecord) -> Option<&'r str> {
+        let settings = &self.of[&(source, record.learner.as_str())];
+        let mark = match record.settings.as_str() {
+            "" => "unknown settings",
+            settings => settings,
+        };
+        (1 < settings.len()).then_some(mark)
+    }
+}
+
+/// `1 seed`, `2 seeds`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {one}{ending}")
 }
 
 fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
@@ -266,11 +323,11 @@ fn problems<'a>(runs: &'a [NamedRun<'a>], left_out: &mut Vec<String>) -> Vec<Run
         let prints: BTreeSet<_> = same.iter().map(|(print, _)| *print).collect();
         let by_content = 1 < prints.len();
         for (print, problem) in &mut same {
-            let decisions = problem.decisions;
+            let decisions = counted(problem.decisions, "decision");
             problem.name = if by_content {
-                format!("{name} ({decisions} decisions; {print})")
+                format!("{name} ({decisions}; {print})")
             } else {
-                format!("{name} ({decisions} decisions)")
+                format!("{name} ({decisions})")
             };
         }
         let names: Vec<&str> = same
@@ -331,9 +388,13 @@ impl Runs<'_> {
             if 0 < alone && theirs != baseline {
                 more += 1;
             } else if 0 < alone {
-                let (name, shared) = (&self.name, shared.len());
+                let (name, shared) = (&self.name, counted(shared.len() as u64, "seed"));
+                let (runs, stand) = (
+                    counted(alone as u64, "run"),
+                    if alone == 1 { "stands" } else { "stand" },
+                );
                 unpaired.push(format!(
-                    "{name}: {ours} and {theirs} share {shared} seeds; {alone} runs of theirs stand alone"
+                    "{name}: {ours} and {theirs} share {shared}; {runs} of theirs {stand} alone"
                 ));
             }
             let losses = |of: &BTreeMap<u64, &RunRecord>| -> Vec<f64> {
@@ -353,8 +414,16 @@ impl Runs<'_> {
         }
         if 0 < more {
             let name = &self.name;
+            let (pairs, share) = (
+                counted(more, "pair"),
+                if more == 1 {
+                    "does not share"
+                } else {
+                    "do not share"
+                },
+            );
             unpaired.push(format!(
-                "{name}: {more} pairs of other learners do not share all seeds either"
+                "{name}: {pairs} of other learners {share} all seeds either"
             ));
         }
         if by_learner.len() == 1 {
@@ -447,6 +516,7 @@ mod tests {
             environment: environment.to_owned(),
             fingerprint: format!("{environment} 1"),
             learner: learner.to_owned(),
+            settings: "1".to_owned(),
             seed,
             decisions: 40,
             loss,
@@ -514,7 +584,7 @@ mod tests {
         let said = comparison.left_out.join("\n");
         assert!(said.contains("houses (400 decisions; houses 1)"), "{said}");
         assert!(
-            said.contains("better and base share 6 seeds; 1 runs"),
+            said.contains("better and base share 6 seeds; 1 run of"),
             "{said}"
         );
         assert!(said.contains("bikes: only better was run"), "{said}");
@@ -531,6 +601,55 @@ mod tests {
         assert_eq!(names(&two), ["base", "better", "same"]);
         two[1].loss += 0.01;
         assert_eq!(names(&two), ["base", "better (a)", "same", "better (b)"]);
+    }
+
+    #[test]
+    fn one_name_with_other_settings_is_another_learner() {
+        let run = |settings: &str, seed| RunRecord {
+            settings: settings.to_owned(),
+            ..record("houses", "mine", seed, 0.1 * seed as f64)
+        };
+        let compared = |sources: &[(&str, &[RunRecord])]| {
+            let sources: Vec<_> = sources
+                .iter()
+                .map(|(name, records)| ((*name).to_owned(), *records))
+                .collect();
+            let comparison = Comparison::of_sources(&sources, None, 0.9).expect("compared");
+            let outcomes = comparison.problems[0].outcomes.iter();
+            outcomes
+                .map(|outcome| (outcome.learner.clone(), outcome.seeds))
+                .collect::<Vec<_>>()
+        };
+        let named = |name: &str, seeds| (name.to_owned(), seeds);
+        let (one, same) = ([run("1", 1), run("1", 2)], [run("1", 3), run("1", 4)]);
+        let other = [run("2", 3), run("2", 4)];
+        // No run of one place is in the other: only the settings tell.
+        assert_eq!(compared(&[("a", &one), ("b", &same)]), [named("mine", 4)]);
+        assert_eq!(
+            compared(&[("a", &one), ("b", &other)]),
+            [named("mine (a)", 2), named("mine (b)", 2)]
+        );
+        let both = [one.clone(), other.clone()].concat();
+        assert_eq!(
+            compared(&[("", &both)]),
+            [named("mine (1)", 2), named("mine (2)", 2)]
+        );
+        assert_eq!(
+            compared(&[("a", &both), ("b", &same)]),
+            [
+                named("mine (a; 1)", 2),
+                named("mine (a; 2)", 2),
+                named("mine (b)", 2)
+            ]
+        );
+        // Where settings were not kept from the start, one place has one learner of a name; two places may not.
+        let late = [run("", 1), run("1", 2)];
+        assert_eq!(compared(&[("a", &late)]), [named("mine", 2)]);
+        let old = [run("", 1), run("", 2)];
+        assert_eq!(
+            compared(&[("a", &old), ("b", &same)]),
+            [named("mine (a)", 2), named("mine (b)", 2)]
+        );
     }
 
     #[test]

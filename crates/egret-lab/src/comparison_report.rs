@@ -1,8 +1,11 @@
+use std::collections::BTreeSet;
+
 use egret_report::{
     Axis, ChartError, Colour, Figure, Interval, IntervalChart, IntervalRow, Line, LineChart, Page,
     Part, Section, Series,
 };
 
+use crate::comparison::counted;
 use crate::{Comparison, Outcome, Problem};
 
 /// Percentile intervals over fewer are plainly too narrow.
@@ -16,10 +19,12 @@ impl Comparison {
     /// One page with a table and pictures for each problem, the comparison with the baseline first.
     pub fn report(&self, title: &str) -> Result<Page, ChartError> {
         let mut parts = vec![self.summary()?];
+        let mut taken = BTreeSet::new();
         for problem in &self.problems {
-            parts.push(self.part(problem)?);
+            let file = file_name(&problem.name, &mut taken);
+            parts.push(self.part(problem, &file)?);
         }
-        let percent = 100.0 * self.confidence;
+        let percent = self.percent();
         Ok(Page {
             title: title.to_owned(),
             lead: vec![format!(
@@ -30,6 +35,18 @@ impl Comparison {
             )],
             parts,
         })
+    }
+
+    /// The confidence as it is read: 0.55 is 55 and not 55.00000000000001.
+    fn percent(&self) -> f64 {
+        (1e11 * self.confidence).round() / 1e9
+    }
+
+    /// The colour of a learner, the same in all pictures as long as there are colours for all; else of its place in this one.
+    fn colour(&self, learner: &str, place: usize) -> Colour {
+        let of_all = self.learners.iter().position(|other| other == learner);
+        let few = self.learners.len() <= MOST_LINES;
+        Colour::nth(of_all.filter(|_| few).unwrap_or(place))
     }
 
     /// Wins, ties and losses over all problems.
@@ -88,7 +105,7 @@ impl Comparison {
     }
 
     fn differences(&self) -> IntervalChart {
-        let (baseline, percent) = (&self.baseline, 100.0 * self.confidence);
+        let (baseline, percent) = (&self.baseline, self.percent());
         let others: Vec<&str> = self
             .tallies
             .iter()
@@ -111,7 +128,11 @@ impl Comparison {
                 format!("{baseline} is better"),
                 "the learner is better".to_owned(),
             )),
-            series: Series::in_order(others.iter().copied()),
+            series: others
+                .iter()
+                .enumerate()
+                .map(|(place, learner)| Series::new(*learner, self.colour(learner, place)))
+                .collect(),
             rows: self
                 .problems
                 .iter()
@@ -127,8 +148,7 @@ impl Comparison {
         }
     }
 
-    fn part(&self, problem: &Problem) -> Result<Part, ChartError> {
-        let file = file_name(&problem.name);
+    fn part(&self, problem: &Problem, file: &str) -> Result<Part, ChartError> {
         let losses = Figure {
             name: format!("{file}-losses"),
             caption: format!("Mean loss on {} with its interval.", problem.name),
@@ -149,7 +169,7 @@ impl Comparison {
             )),
             _ => {}
         }
-        let curves = curves(problem);
+        let curves = self.curves(problem);
         if !curves.lines.is_empty() {
             let mut caption = format!("Mean loss so far on {}.", problem.name);
             if MOST_LINES < problem.outcomes.len() {
@@ -171,7 +191,7 @@ impl Comparison {
             .outcomes
             .iter()
             .any(|outcome| outcome.regret.is_some());
-        let percent = 100.0 * self.confidence;
+        let percent = self.percent();
         let mut header = vec![
             "learner".to_owned(),
             "seeds".to_owned(),
@@ -189,7 +209,7 @@ impl Comparison {
             .collect();
         Section {
             title: problem.name.clone(),
-            before: format!("{} decisions each.", problem.decisions),
+            before: format!("{} each.", counted(problem.decisions, "decision")),
             header,
             words: 1,
             rows,
@@ -223,12 +243,12 @@ impl Comparison {
     }
 
     fn losses(&self, problem: &Problem) -> IntervalChart {
-        let percent = 100.0 * self.confidence;
+        let percent = self.percent();
         IntervalChart {
             title: problem.name.clone(),
             subtitle: format!(
-                "mean loss over {} decisions, {percent}% intervals over seeds",
-                problem.decisions
+                "mean loss over {}, {percent}% intervals over seeds",
+                counted(problem.decisions, "decision")
             ),
             axis: Axis::linear("mean loss: less is better"),
             reference: None,
@@ -248,6 +268,38 @@ impl Comparison {
                 .collect(),
         }
     }
+
+    fn curves(&self, problem: &Problem) -> LineChart {
+        let best: Vec<&str> = by_loss(problem)
+            .into_iter()
+            .take(MOST_LINES)
+            .map(|outcome| outcome.learner.as_str())
+            .collect();
+        let lines = problem
+            .outcomes
+            .iter()
+            .filter(|outcome| best.contains(&outcome.learner.as_str()) && !outcome.curve.is_empty())
+            .enumerate()
+            .map(|(place, outcome)| Line {
+                name: outcome.learner.clone(),
+                colour: self.colour(&outcome.learner, place),
+                points: outcome
+                    .curve
+                    .iter()
+                    .map(|&(until, loss)| (until as f64, loss))
+                    .collect(),
+                band: Vec::new(),
+            })
+            .collect();
+        LineChart {
+            title: problem.name.clone(),
+            subtitle: "mean loss of all decisions so far, over seeds".to_owned(),
+            x: Axis::log("decisions"),
+            y: Axis::linear("mean loss so far"),
+            lines,
+            reference: None,
+        }
+    }
 }
 
 fn by_loss(problem: &Problem) -> Vec<&Outcome> {
@@ -256,42 +308,10 @@ fn by_loss(problem: &Problem) -> Vec<&Outcome> {
     outcomes
 }
 
-fn curves(problem: &Problem) -> LineChart {
-    let best: Vec<&str> = by_loss(problem)
-        .into_iter()
-        .take(MOST_LINES)
-        .map(|outcome| outcome.learner.as_str())
-        .collect();
-    // Colours go with the order of the learners, so that one has the same in all pictures.
-    let lines = problem
-        .outcomes
-        .iter()
-        .filter(|outcome| best.contains(&outcome.learner.as_str()) && !outcome.curve.is_empty())
-        .enumerate()
-        .map(|(place, outcome)| Line {
-            name: outcome.learner.clone(),
-            colour: Colour::nth(place),
-            points: outcome
-                .curve
-                .iter()
-                .map(|&(until, loss)| (until as f64, loss))
-                .collect(),
-            band: Vec::new(),
-        })
-        .collect();
-    LineChart {
-        title: problem.name.clone(),
-        subtitle: "mean loss of all decisions so far, over seeds".to_owned(),
-        x: Axis::log("decisions"),
-        y: Axis::linear("mean loss so far"),
-        lines,
-        reference: None,
-    }
-}
-
-/// A name that every file system takes.
-fn file_name(name: &str) -> String {
-    name.chars()
+/// A name that every file system takes, and that no other problem has: not even in other letters, large for small.
+fn file_name(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let plain: String = name
+        .chars()
         .map(|letter| {
             if letter.is_ascii_alphanumeric() || "-_.".contains(letter) {
                 letter
@@ -299,7 +319,14 @@ fn file_name(name: &str) -> String {
                 '_'
             }
         })
-        .collect()
+        .collect();
+    let mut file = plain.clone();
+    let mut number = 1;
+    while !taken.insert(file.to_ascii_lowercase()) {
+        number += 1;
+        file = format!("{plain}-{number}");
+    }
+    file
 }
 
 #[cfg(test)]
@@ -312,6 +339,7 @@ mod tests {
             environment: "a <b>/c".to_owned(),
             fingerprint: "a".to_owned(),
             learner: learner.to_owned(),
+            settings: String::new(),
             seed,
             decisions: 8,
             loss,
@@ -346,6 +374,87 @@ mod tests {
             assert!(html.contains(expected), "no {expected}");
         }
         assert!(!html.contains("<b>/c"));
+    }
+
+    #[test]
+    fn every_problem_has_figures_of_its_own() {
+        let names = ["a b", "a_b", "a_b-2", "A_B", "other"];
+        let records: Vec<RunRecord> = names
+            .iter()
+            .map(|name| RunRecord {
+                environment: (*name).to_owned(),
+                ..record("one", 1, 0.5)
+            })
+            .collect();
+        let comparison = Comparison::new(&records, None, 0.9).expect("compared");
+        let page = comparison.report("a title").expect("drawn");
+        let files = [
+            "a_b-curves",
+            "a_b-losses",
+            "a_b-2-curves",
+            "a_b-2-losses",
+            "a_b-2-2-curves",
+            "a_b-2-2-losses",
+            "A_B-3-curves",
+            "A_B-3-losses",
+            "other-curves",
+            "other-losses",
+        ];
+        assert_eq!(figures(&page), files);
+    }
+
+    #[test]
+    fn a_learner_has_one_colour_in_all_pictures() {
+        let on = |environment: &str, learner: &str| RunRecord {
+            environment: environment.to_owned(),
+            ..record(learner, 1, 0.5)
+        };
+        // On the second problem the second learner is missing.
+        let records = [
+            on("all", "one"),
+            on("all", "two"),
+            on("all", "three"),
+            on("some", "one"),
+            on("some", "three"),
+        ];
+        let comparison = Comparison::new(&records, None, 0.9).expect("compared");
+        let expected = |learner: &str| match learner {
+            "one" => Colour::nth(0),
+            "two" => Colour::nth(1),
+            _ => Colour::nth(2),
+        };
+        let mut seen = 0;
+        for problem in &comparison.problems {
+            for line in comparison.curves(problem).lines {
+                assert_eq!(line.colour, expected(line.name.as_str()), "{}", line.name);
+                seen += 1;
+            }
+        }
+        for series in comparison.differences().series {
+            assert_eq!(series.colour, expected(series.name.as_str()));
+            seen += 1;
+        }
+        assert_eq!(seen, 3 + 2 + 2);
+    }
+
+    #[test]
+    fn numbers_are_written_as_they_are_read() {
+        let records = [
+            record("base", 1, 0.5),
+            record("good", 1, 0.25),
+            record("good", 2, 0.25),
+        ];
+        for (confidence, percent) in [(0.55, "55%"), (0.9, "90%"), (0.999, "99.9%"), (0.07, "7%")] {
+            let comparison = Comparison::new(&records, None, confidence).expect("compared");
+            let html = comparison.report("a title").expect("drawn").html();
+            for expected in [
+                format!("{percent} interval"),
+                format!("are {percent} bootstrap"),
+            ] {
+                assert!(html.contains(&expected), "no {expected}");
+            }
+            assert!(html.contains("share 1 seed; 1 run of theirs stands alone"));
+        }
     }
 
     #[test]

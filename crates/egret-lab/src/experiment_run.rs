@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use egret::Action;
 
+use crate::comparison::counted;
 use crate::{
     AnyEnvironment, Contender, DataFolder, DataFolderError, DataSource, EncodingError, Environment,
     Experiment, Journal, LossFunction, OpenMl, OpenMlError, OpenMlSettings, PlayError, Progress,
@@ -154,9 +155,9 @@ impl DataSource {
 impl LoadedData {
     fn add(&mut self, data: Supervised, loss: LossFunction) {
         if 0 < data.dropped() {
-            let (name, dropped) = (data.name(), data.dropped());
+            let (name, dropped) = (data.name(), counted(data.dropped() as u64, "row"));
             self.notes
-                .push(format!("{name}: {dropped} rows without a label left out"));
+                .push(format!("{name}: {dropped} without a label left out"));
         }
         let bandit = SupervisedToBandit::new(Arc::new(data), loss);
         self.environments
@@ -252,6 +253,26 @@ mod tests {
         let journal = Journal::open(&path).expect("opens");
         // Seconds too are the same: nothing was played.
         assert_eq!(run(&journal), records);
+    }
+
+    #[test]
+    fn records_tell_settings_apart_and_old_journals_are_read() {
+        let play = |gamma: &str| {
+            let text = "[[data]]\nsimulator = \"interval\"\n[[learner]]\nname = \"mine\"\ngamma = ";
+            let experiment = experiment(&format!("{text}{gamma}\n"));
+            let loaded = experiment.load().expect("a simulator");
+            let records = experiment.run(&loaded.environments, None, &Silent);
+            records.expect("played")
+        };
+        let (low, high) = (play("1"), play("100000"));
+        assert_eq!(low[0].settings.len(), 8);
+        assert_eq!(low[0].settings, low[1].settings);
+        assert_ne!(low[0].settings, high[0].settings);
+        let mut old = serde_json::to_value(&low[0]).expect("plain data");
+        let fields = old.as_object_mut().expect("a record");
+        fields.remove("settings").expect("it was written");
+        let old: RunRecord = serde_json::from_value(old).expect("read");
+        assert_eq!(old.settings, "");
     }
 
     #[test]

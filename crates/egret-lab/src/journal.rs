@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// Results as they come in, one line each under the key of what was run: what is there is not run again.
 ///
-/// A line is written at once and whole. If the last one was cut by a crash, it is dropped, and its run is made again.
+/// A line is written at once and whole. If the last one was cut by a crash, it is dropped, and its run is made again. While
+/// it is open no other process can open it.
 pub struct Journal<T> {
     path: PathBuf,
     known: BTreeMap<String, T>,
@@ -32,11 +33,25 @@ impl<T: Serialize + DeserializeOwned + Clone> Journal<T> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(failed(error)),
-        };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(failed)?;
+        // Before anything is read: what another run is writing looks cut.
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let path = path.to_owned();
+                return Err(JournalError::InUse { path });
+            }
+            // Not every file system has locks; without them all is as it is for one process.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let mut known = BTreeMap::new();
         for (line, content) in text[..whole].lines().enumerate() {
@@ -48,11 +63,6 @@ impl<T: Serialize + DeserializeOwned + Clone> Journal<T> {
                 })?;
             known.insert(key, result);
         }
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path)
-            .map_err(failed)?;
         file.set_len(whole as u64).map_err(failed)?;
         Ok(Self {
             path: path.to_owned(),
@@ -99,6 +109,12 @@ pub enum JournalError {
         /// Why.
         error: io::Error,
     },
+    /// Another process has it open.
+    #[error("{path} is in use by another run; wait for it or choose another folder")]
+    InUse {
+        /// Which file.
+        path: PathBuf,
+    },
     /// A line is no result.
     #[error("line {line} of {path} is not a result ({error}): move the file away to start anew")]
     Line {
@@ -133,6 +149,27 @@ mod tests {
         drop(journal);
         let journal = Journal::<f64>::open(&path).expect("opens");
         assert_eq!(journal.known("two"), Some(&0.25));
+    }
+
+    #[test]
+    fn nobody_opens_it_twice_at_a_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("journal.jsonl");
+        let journal = Journal::<f64>::open(&path).expect("opens");
+        journal.add("one", &0.1).expect("written");
+        // As if the other were in the middle of a line.
+        let mut file = OpenOptions::new().append(true).open(&path).expect("there");
+        file.write_all(b"{\"key\":").expect("written");
+        let Err(error) = Journal::<f64>::open(&path) else {
+            panic!("it is in use");
+        };
+        let expected = "is in use by another run; wait for it or choose another folder";
+        assert!(error.to_string().ends_with(expected), "{error}");
+        let text = std::fs::read_to_string(&path).expect("there");
+        assert!(text.ends_with("{\"key\":"), "it was cut: {text}");
+        drop(journal);
+        let journal = Journal::<f64>::open(&path).expect("free again");
+        assert_eq!(journal.known("one"), Some(&0.1));
     }
 
     #[test]

@@ -31,6 +31,7 @@ const SPREAD_ENDINGS: [&str; 6] = ["mean", "p05", "p25", "p50", "p75", "p95"];
 /// | columns | type | what they hold |
 /// |---|---|---|
 /// | `environment`, `fingerprint`, `learner` | words | which problem, by name and by content; who played |
+/// | `settings` | word | eight hex digits that tell the player's settings from others; may be null or missing |
 /// | `seed`, `decisions` | whole numbers | |
 /// | `loss`, `regret`, `seconds` | numbers | means over the run; `regret` is null where the truth is not known |
 /// | `curve_until`, `curve_loss`, `curve_atoms` | lists | the run stretch by stretch |
@@ -48,6 +49,7 @@ const SPREAD_ENDINGS: [&str; 6] = ["mean", "p05", "p25", "p50", "p75", "p95"];
 ///     environment: "house_sales".to_owned(),
 ///     fingerprint: "house_sales 1b2c3d4e absolute".to_owned(),
 ///     learner: "default".to_owned(),
+///     settings: "0a1b2c3d".to_owned(),
 ///     seed: 1,
 ///     decisions: 20_000,
 ///     loss: 0.031,
@@ -174,6 +176,7 @@ fn batch_of(records: &[RunRecord]) -> RecordBatch {
         ("environment".into(), words(|r| &r.environment), false),
         ("fingerprint".into(), words(|r| &r.fingerprint), false),
         ("learner".into(), words(|r| &r.learner), false),
+        ("settings".into(), words(|r| &r.settings), true),
         ("seed".into(), whole(|r| r.seed), false),
         ("decisions".into(), whole(|r| r.decisions), false),
         ("loss".into(), number(|r| r.loss), false),
@@ -238,6 +241,7 @@ impl Rows<'_> {
             self.words("fingerprint")?,
             self.words("learner")?,
         );
+        let settings = self.words_if_any("settings")?;
         let (seeds, decisions) = (
             self.whole::<UInt64Type>("seed")?,
             self.whole::<UInt64Type>("decisions")?,
@@ -279,6 +283,7 @@ impl Rows<'_> {
                 environment: environments.value(row).to_owned(),
                 fingerprint: fingerprints.value(row).to_owned(),
                 learner: learners.value(row).to_owned(),
+                settings: settings[row].to_owned(),
                 seed: seeds[row],
                 decisions: decisions[row],
                 loss: losses[row],
@@ -311,6 +316,16 @@ impl Rows<'_> {
             return Err(damaged(self.path, format!("column {name} has a null")));
         }
         Ok(words)
+    }
+
+    /// A column that files of old lack; what is not there is empty.
+    fn words_if_any(&self, name: &str) -> Result<Vec<&str>, ResultsError> {
+        let Some(column) = self.batch.column_by_name(name) else {
+            return Ok(vec![""; self.batch.num_rows()]);
+        };
+        let words = column.as_string_opt::<i32>();
+        let words = words.ok_or_else(|| self.wrong_type(name))?;
+        Ok(words.iter().map(Option::unwrap_or_default).collect())
     }
 
     /// A column in which every row has a value.
@@ -438,6 +453,7 @@ mod tests {
             environment: "väder, \"2\"".to_owned(),
             fingerprint: "väder 00000000 absolute".to_owned(),
             learner: "κ∞ = 4".to_owned(),
+            settings: "0a1b2c3d".to_owned(),
             seed: u64::MAX,
             decisions: 0,
             loss: 0.1 + 0.2,
@@ -477,6 +493,26 @@ mod tests {
             write_results(&path, &records).expect("written");
             assert_eq!(read_results(&path).expect("read"), records);
         }
+    }
+
+    #[test]
+    fn a_file_that_knows_no_settings_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("results.parquet");
+        let batch = batch_of(&records());
+        let kept: Vec<usize> = (0..batch.num_columns())
+            .filter(|&column| batch.schema().field(column).name() != "settings")
+            .collect();
+        assert_eq!(kept.len() + 1, batch.num_columns());
+        let batch = batch.project(&kept).expect("those columns");
+        let format = KeyValue::new(FORMAT_KEY.to_owned(), FORMAT.to_owned());
+        write_batch(&path, &batch, vec![format]).expect("written");
+        let unknown = |record: RunRecord| RunRecord {
+            settings: String::new(),
+            ..record
+        };
+        let expected: Vec<_> = records().into_iter().map(unknown).collect();
+        assert_eq!(read_results(&path).expect("read"), expected);
     }
 
     #[test]

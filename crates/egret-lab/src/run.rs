@@ -15,6 +15,10 @@ pub struct RunRecord {
     pub fingerprint: String,
     /// Which contender.
     pub learner: String,
+    /// Its [fingerprint](Contender::fingerprint) in eight hex digits: who has another is another learner, whatever its name.
+    /// Empty where it is not known, in results of old.
+    #[serde(default)]
+    pub settings: String,
     /// Of the world and of the player: runs of one environment with one seed meet the same rounds.
     pub seed: u64,
     /// How many were made.
@@ -131,6 +135,10 @@ impl<A: Action> Run<'_, A> {
             environment: self.environment.name().to_owned(),
             fingerprint: self.environment.fingerprint(),
             learner: self.contender.name().to_owned(),
+            settings: format!(
+                "{:08x}",
+                crc32fast::hash(self.contender.fingerprint().as_bytes())
+            ),
             seed: self.seed,
             decisions: rounds as u64,
             loss: mean(losses),

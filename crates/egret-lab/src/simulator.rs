@@ -20,8 +20,14 @@ pub trait Truth: Send + Sync {
     /// What is chosen.
     type Action: Action;
 
-    /// What tables call it. A change of what is true has to change it too.
+    /// What tables call it.
     fn name(&self) -> &str;
+
+    /// The name, with every number that a truth of the same name may have another of: results are saved and compared
+    /// under it. A change of what is true has to change it too.
+    fn fingerprint(&self) -> String {
+        self.name().to_owned()
+    }
 
     /// How many features a context has.
     fn context_dim(&self) -> usize;
@@ -80,7 +86,7 @@ impl<T: Truth> Environment<T::Action> for Simulator<T> {
     }
 
     fn fingerprint(&self) -> String {
-        format!("simulator {}", self.truth.name())
+        format!("simulator {}", self.truth.fingerprint())
     }
 
     fn context_dim(&self) -> usize {

@@ -61,6 +61,10 @@ impl Truth for CatalogueTruth {
         "catalogue"
     }
 
+    fn fingerprint(&self) -> String {
+        format!("catalogue of {} items", self.embeddings.len())
+    }
+
     fn context_dim(&self) -> usize {
         CONTEXT
     }
@@ -129,6 +133,7 @@ mod tests {
 
     use super::*;
     use crate::simulator::tests::{check_truth, regrets};
+    use crate::{Environment, Simulator};
 
     #[test]
     fn the_truth_is_as_told() {
@@ -141,6 +146,13 @@ mod tests {
         let least = few.expected(&x, &few.best(&x));
         let all = (0..50).map(|item| few.expected(&x, &Item(item)));
         assert_eq!(all.reduce(f64::min), Some(least));
+    }
+
+    #[test]
+    fn other_numbers_of_items_are_other_problems() {
+        let print = |items| Simulator::new(CatalogueTruth::new(items)).fingerprint();
+        assert_eq!(print(50), print(50));
+        assert_ne!(print(50), print(51));
     }
 
     #[test]
