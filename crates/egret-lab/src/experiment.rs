@@ -133,7 +133,7 @@ impl Experiment {
             _ => return Err(head.error("experiment has no name, such as name = \"first\"")),
         };
         let seeds = seeds(&head)?;
-        let decisions = head.size("decisions")?.unwrap_or(10_000);
+        let decisions = head.size("decisions", MOST_DECISIONS)?.unwrap_or(10_000);
         let confidence = confidence(&head)?;
         let loss = loss(&head)?.unwrap_or_default();
         let baseline = head.get("baseline").zip(head.text("baseline")?);
@@ -164,6 +164,14 @@ impl Experiment {
         if learners.is_empty() {
             return Err(root.error("no [[learner]], such as preset = \"default\""));
         }
+        let counts = [data.len(), learners.len(), seeds.len()];
+        let runs = counts.iter().try_fold(1_usize, |of, &n| of.checked_mul(n));
+        if runs.is_none_or(|runs| MOST_RUNS < runs) {
+            let [data, learners, seeds] = counts;
+            return Err(head.error(format!(
+                "{data} data × {learners} learners × {seeds} seeds are more than {MOST_RUNS} runs: take fewer, or several files"
+            )));
+        }
         let baseline = baseline
             .map(|(found, baseline)| {
                 let names: Vec<&str> = learners.iter().map(|other| other.name.as_str()).collect();
@@ -187,6 +195,15 @@ impl Experiment {
     }
 }
 
+/// As for the flags of the other commands.
+const MOST_SEEDS: usize = 100_000;
+/// As for the flags of the other commands.
+const MOST_DECISIONS: usize = 10_000_000;
+/// Each is kept in memory with its key.
+const MOST_RUNS: usize = 1_000_000;
+/// No data set has more; beyond it a row could not be numbered on every machine.
+const MOST_ROWS: usize = 1_000_000_000;
+
 /// The name is also that of a folder.
 fn checked_name(head: &TomlKeys<'_>, found: Found<'_>, name: &str) -> Result<String, TomlError> {
     let plain = |letter: char| letter.is_alphanumeric() || " -_.".contains(letter);
@@ -203,10 +220,14 @@ fn seeds(head: &TomlKeys<'_>) -> Result<Vec<u64>, TomlError> {
         return Ok((1..=5).collect());
     };
     if head.list_len("seeds").is_none() {
-        let count = head.size("seeds")?.unwrap_or_default() as u64;
+        let count = head.size("seeds", MOST_SEEDS)?.unwrap_or_default() as u64;
         return Ok((1..=count).collect());
     }
     let seeds = head.counts("seeds", found)?;
+    if MOST_SEEDS < seeds.len() {
+        let what = format!("seeds has {}, expected {MOST_SEEDS} at most", seeds.len());
+        return Err(head.error_at(found, what));
+    }
     let known: BTreeSet<u64> = seeds.iter().copied().collect();
     if seeds.is_empty() || known.len() < seeds.len() {
         let expected = "a list of seeds that differ, or how many there are to be";
@@ -295,7 +316,7 @@ fn data_source(
         }
         "file" => DataSource::File {
             path: folder.join(keys.text("file")?.unwrap_or_default()),
-            name: keys.text("name")?.map(str::to_owned),
+            name: keys.label("name")?.map(str::to_owned),
             encoding: encoding(keys)?,
             loss: loss(keys)?.unwrap_or(loss_of_all),
         },
@@ -309,7 +330,7 @@ fn data_source(
             DataSource::OpenMl {
                 id,
                 task: source == "task",
-                name: keys.text("name")?.map(str::to_owned),
+                name: keys.label("name")?.map(str::to_owned),
                 encoding: encoding(keys)?,
                 loss: loss(keys)?.unwrap_or(loss_of_all),
             }
@@ -336,7 +357,7 @@ fn encoding(keys: &TomlKeys<'_>) -> Result<Encoding, TomlError> {
         target: keys.text("target")?.map(str::to_owned),
         drop: keys.texts("drop")?.unwrap_or_default(),
         missing_labels: keys.choice("missing_labels", &missing)?.unwrap_or_default(),
-        at_most: keys.size("rows")?.unwrap_or(plain.at_most),
+        at_most: keys.size("rows", MOST_ROWS)?.unwrap_or(plain.at_most),
         seed: keys.count("seed")?.unwrap_or(plain.seed),
     })
 }
@@ -352,7 +373,8 @@ fn check_numbers(keys: &TomlKeys<'_>, learner: &EgretContender) -> Result<(), To
         embeddings: None,
         oracle: learner.oracle.clone().unwrap_or(OracleSpec::untuned(0)),
     };
-    let wrong = |error: OutOfRange| keys.error_near(error.name, error.to_string());
+    let wrong =
+        |error: OutOfRange| keys.error_near(&keys_of(error.name), error.value, error.to_string());
     let oracle = match blueprint.number_oracle() {
         Ok(oracle) => oracle,
         Err(OracleSpecError::OutOfRange(error)) => return Err(wrong(error)),
@@ -365,6 +387,17 @@ fn check_numbers(keys: &TomlKeys<'_>, learner: &EgretContender) -> Result<(), To
         | Err(SettingsError::Explorer(ExplorerError::OutOfRange(error))) => Err(wrong(error)),
         // Whether an explorer fits is known once there is data.
         _ => Ok(()),
+    }
+}
+
+/// The keys that a word of the core's errors is about, where it is not the key itself.
+fn keys_of(name: &'static str) -> Vec<&'static str> {
+    match name {
+        "tau" | "number of taus" => vec!["taus"],
+        "width" | "hidden width" => vec!["hidden"],
+        // What a network comes to by its widths and the number of its outputs.
+        "number of parameters" => vec!["hidden", "outcomes", "cosines"],
+        name => vec![name],
     }
 }
 
@@ -483,6 +516,164 @@ learning_rate = { rate = 0.01, t0 = 50 }
     }
 
     #[test]
+    fn numbers_that_the_core_refuses_are_told_with_their_line() {
+        for (line, expected) in [
+            ("taus = 0.5", "line 10: tau is 0.5"),
+            ("taus = []", "line 10: number of taus is 0"),
+            ("taus = [\n2,\n0.5]", "line 12: tau is 0.5"),
+            ("eta = 0", "line 10: eta is 0"),
+            ("example_weight = { cap = -1 }", "line 10: cap is -1"),
+            (
+                "oracle = { kind = \"argmin\", hidden = [0, 1] }",
+                "line 10: hidden width is 0",
+            ),
+            (
+                "[learner.oracle]\nkind = \"outcomes\"\nhidden = [4, 0]",
+                "line 12: width is 0",
+            ),
+            (
+                "oracle = { kind = \"curves\", cosines = 0 }",
+                "line 10: cosines is 0",
+            ),
+            (
+                "[learner.oracle]\nkind = \"aggregation\"\nmembers = [\n{ kind = \"fourier\", features = 8 },\n\
+                 { kind = \"fourier\", features = 9 },\n]",
+                "line 14: features is 9",
+            ),
+            (
+                "[learner.oracle]\nkind = \"aggregation\"\nmembers = []",
+                "line 12: members is 0",
+            ),
+        ] {
+            let message = said(&format!("{SMALL}{line}\n"));
+            assert!(message.contains(expected), "{message}\nexpected {expected}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_no_memory_holds_are_told_with_their_line() {
+        let head = |line: &str| SMALL.replace("seeds = [3, 1]", line);
+        let data = |line: &str| SMALL.replace("\"a.csv\"", &format!("\"a.csv\"\n{line}"));
+        let learner = |line: &str| format!("{SMALL}{line}\n");
+        let most = |key: &str, most: u64| {
+            format!("{key} is 9000000000000000000, expected a whole number from 1 to {most}")
+        };
+        let huge = "9000000000000000000";
+        for (text, line, expected) in [
+            (
+                head("seeds = 99999999999"),
+                3,
+                "seeds is 99999999999, expected a whole number from 1 to 100000".to_owned(),
+            ),
+            (
+                head(&format!("decisions = {huge}")),
+                3,
+                most("decisions", 10_000_000),
+            ),
+            (
+                head(&format!("seeds = {:?}", Vec::from_iter(0..100_001))),
+                3,
+                "seeds has 100001, expected 100000 at most".to_owned(),
+            ),
+            (
+                data(&format!("rows = {huge}")),
+                7,
+                most("rows", 1_000_000_000),
+            ),
+            (
+                learner(&format!("batch = {huge}")),
+                10,
+                most("batch", 1_000_000),
+            ),
+            (
+                learner(&format!("budget = {huge}")),
+                10,
+                most("budget", 1_000_000_000),
+            ),
+            (
+                learner(&format!("taus = {{ low = 2, high = 8, count = {huge} }}")),
+                10,
+                most("count", 4096),
+            ),
+            (
+                learner(&format!(
+                    "oracle = {{ kind = \"fourier\", features = {huge} }}"
+                )),
+                10,
+                most("features", 65_536),
+            ),
+            (
+                learner(&format!(
+                    "oracle = {{ kind = \"outcomes\", outcomes = {huge} }}"
+                )),
+                10,
+                most("outcomes", 4096),
+            ),
+            (
+                learner(&format!(
+                    "oracle = {{ kind = \"curves\", cosines = {huge} }}"
+                )),
+                10,
+                most("cosines", 4096),
+            ),
+            (
+                learner(&format!(
+                    "oracle = {{ kind = \"steps\", of = \"curves\", cells = {huge} }}"
+                )),
+                10,
+                most("cells", 65_536),
+            ),
+            (
+                learner("[learner.oracle]\nkind = \"argmin\"\nhidden = [16, 5000]"),
+                12,
+                "hidden holds 5000, expected two widths of 4096 at most".to_owned(),
+            ),
+            (
+                learner(&format!(
+                    "eta = {0:?}\nkappa_inf = {0:?}\ndelta = {0:?}",
+                    vec![0.5; 30]
+                )),
+                8,
+                "more than 10000 learners".to_owned(),
+            ),
+            (
+                head("seeds = 100000")
+                    + &format!("eta = {:?}\n", (1..=11).map(f64::from).collect::<Vec<_>>()),
+                1,
+                "1 data × 11 learners × 100000 seeds are more than 1000000 runs".to_owned(),
+            ),
+        ] {
+            let message = said(&text);
+            assert!(
+                message.starts_with(&format!("e.toml, line {line}: ")),
+                "{message}, expected line {line}"
+            );
+            assert!(
+                message.contains(&expected),
+                "{message}\nexpected {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_of_learners_can_be_read_in_a_table() {
+        for name in ["", "  ", "a\\nb", "a\\u0007"] {
+            let message = said(&format!("{SMALL}name = \"{name}\"\n"));
+            let expected = "expected a name: something to read, on one line";
+            assert!(
+                message.starts_with("e.toml, line 10: name is \""),
+                "{message}"
+            );
+            assert!(message.contains(expected), "{message}");
+        }
+        let message = said(&SMALL.replace("\"a.csv\"", "\"a.csv\"\nname = \"\""));
+        assert!(
+            message.starts_with("e.toml, line 7: name is \"\""),
+            "{message}"
+        );
+    }
+
+    #[test]
     fn errors_name_the_line_the_value_and_what_is_valid() {
         let swap = |from: &str, to: &str| said(&SMALL.replace(from, to));
         for (message, expected) in [
@@ -498,7 +689,7 @@ learning_rate = { rate = 0.01, t0 = 50 }
             ),
             (
                 swap("[3, 1]", "\"five\""),
-                "e.toml, line 3: seeds is \"five\", expected a whole number above 0",
+                "e.toml, line 3: seeds is \"five\", expected a whole number from 1 to 100000",
             ),
             (
                 swap("preset = \"paper\"", "kappa_inf = 0.5"),

@@ -19,6 +19,25 @@ const GRID: [&str; 8] = [
     "batch",
 ];
 
+/// The most learners of one `[[learner]]`.
+const MOST_LEARNERS: usize = 10_000;
+/// The most decisions before their losses are learned: all of them are kept in memory.
+const MOST_BATCH: usize = 1_000_000;
+/// The most proposals for a decision.
+const MOST_BUDGET: usize = 1_000_000_000;
+/// The most τ of a geometric grid.
+const MOST_TAUS: usize = 4096;
+/// The widest hidden layer: two of it have 2²⁴ parameters between them.
+const MOST_WIDTH: u64 = 4096;
+/// As in the core.
+const MOST_FEATURES: usize = 65_536;
+/// As in the core.
+const MOST_OUTCOMES: usize = 4096;
+/// As in the core.
+const MOST_COSINES: usize = 4096;
+/// As in the core.
+const MOST_CELLS: usize = 65_536;
+
 /// The learners of one `[[learner]]`: one, or one for each combination where keys hold lists.
 pub(crate) fn learners(keys: &TomlKeys<'_>) -> Result<Vec<EgretContender>, TomlError> {
     let mut grid: Vec<Vec<(&'static str, usize)>> = vec![Vec::new()];
@@ -28,6 +47,10 @@ pub(crate) fn learners(keys: &TomlKeys<'_>) -> Result<Vec<EgretContender>, TomlE
         };
         if count == 0 {
             return Err(keys.error(format!("{key} of learner is an empty list")));
+        }
+        if MOST_LEARNERS / count < grid.len() {
+            let what = format!("the lists of learner make more than {MOST_LEARNERS} learners");
+            return Err(keys.error(what));
         }
         grid = grid
             .iter()
@@ -50,7 +73,7 @@ fn learner(
     let keys = keys.at(chosen);
     let preset = keys.choice("preset", &Preset::ALL)?.unwrap_or_default();
     let mut learner = preset.contender();
-    if let Some(name) = keys.text("name")? {
+    if let Some(name) = keys.label("name")? {
         learner.name = name.to_owned();
     }
     for &(key, _) in chosen {
@@ -87,7 +110,7 @@ fn learner(
     if let Some(found) = keys.get("oracle") {
         learner.oracle = Some(oracle(&keys, found)?);
     }
-    if let Some(batch) = keys.size("batch")? {
+    if let Some(batch) = keys.size("batch", MOST_BATCH)? {
         learner.batch = batch;
     }
     keys.finish()?;
@@ -152,7 +175,7 @@ fn explorer(keys: &TomlKeys<'_>, preset: Explorer) -> Result<Explorer, TomlError
             if let (Some(found), Some(error)) = (keys.get("z_error"), keys.number("z_error")?) {
                 capped.z_error = checked(keys, found, RelativeError::new(error))?;
             }
-            if let Some(budget) = keys.size("budget")? {
+            if let Some(budget) = keys.size("budget", MOST_BUDGET)? {
                 capped.budget = budget;
             }
             Explorer::CappedIgw(capped)
@@ -206,7 +229,7 @@ fn taus(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<Vec<f64>, TomlError> {
         let grid = (
             inner.number("low")?,
             inner.number("high")?,
-            inner.size("count")?,
+            inner.size("count", MOST_TAUS)?,
         );
         inner.finish()?;
         return match grid {
@@ -309,7 +332,7 @@ fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError
             scale,
             seed,
         } => OracleSpec::Fourier {
-            features: inner.size("features")?.unwrap_or(features),
+            features: inner.size("features", MOST_FEATURES)?.unwrap_or(features),
             scale: inner.number("scale")?.unwrap_or(scale),
             seed: inner.count("seed")?.unwrap_or(seed),
         },
@@ -319,7 +342,7 @@ fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError
             hidden: widths,
             seed,
         } => OracleSpec::Outcomes {
-            outcomes: inner.size("outcomes")?.unwrap_or(outcomes),
+            outcomes: inner.size("outcomes", MOST_OUTCOMES)?.unwrap_or(outcomes),
             hidden: hidden(&inner)?.unwrap_or(widths),
             seed: inner.count("seed")?.unwrap_or(seed),
         },
@@ -328,7 +351,7 @@ fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError
             hidden: widths,
             seed,
         } => OracleSpec::Curves {
-            cosines: inner.size("cosines")?.unwrap_or(cosines),
+            cosines: inner.size("cosines", MOST_COSINES)?.unwrap_or(cosines),
             hidden: hidden(&inner)?.unwrap_or(widths),
             seed: inner.count("seed")?.unwrap_or(seed),
         },
@@ -337,7 +360,7 @@ fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError
                 return Err(inner.error("steps have no `of`, such as of = \"curves\""));
             };
             OracleSpec::Steps {
-                cells: inner.size("cells")?.unwrap_or(cells),
+                cells: inner.size("cells", MOST_CELLS)?.unwrap_or(cells),
                 of: Box::new(oracle(&inner, of)?),
             }
         }
@@ -388,6 +411,10 @@ fn hidden(keys: &TomlKeys<'_>) -> Result<Option<[usize; 2]>, TomlError> {
         let expected = "two widths, such as [16, 16]";
         return Err(keys.unexpected("hidden", found, expected));
     };
+    if let Some(wide) = widths.iter().find(|width| MOST_WIDTH < **width) {
+        let what = format!("hidden holds {wide}, expected two widths of {MOST_WIDTH} at most");
+        return Err(keys.error_at(found, what));
+    }
     Ok(Some([one as usize, other as usize]))
 }
 

@@ -108,9 +108,18 @@ impl<'a> TomlKeys<'a> {
         self.file.error(self.place, what)
     }
 
-    /// An error at a key of the table or of a table within it, if it is there, else at the head.
-    pub(crate) fn error_near(&self, key: &str, what: impl Into<String>) -> TomlError {
-        let place = place_of(key, self.table).unwrap_or(self.place);
+    /// An error at one of these keys of the table or of what is within it: at the one that is or holds the number, else at
+    /// the first, else at the head.
+    pub(crate) fn error_near(
+        &self,
+        keys: &[&str],
+        value: f64,
+        what: impl Into<String>,
+    ) -> TomlError {
+        let mut values = Vec::new();
+        values_of(keys, self.table, &mut values);
+        let wrong = values.iter().find(|of| number(of.value) == Some(value));
+        let place = wrong.or(values.first()).map_or(self.place, |of| of.place);
         self.file.error(place, what)
     }
 
@@ -154,6 +163,20 @@ impl<'a> TomlKeys<'a> {
             .transpose()
     }
 
+    /// A text that a table can show: not empty, on one line.
+    pub(crate) fn label(&self, key: &'static str) -> Result<Option<&'a str>, TomlError> {
+        let label = self.text(key)?;
+        match (self.get(key), label) {
+            (Some(found), Some(text))
+                if text.trim().is_empty() || text.chars().any(char::is_control) =>
+            {
+                let expected = "a name: something to read, on one line";
+                Err(self.unexpected(key, found, expected))
+            }
+            _ => Ok(label),
+        }
+    }
+
     pub(crate) fn number(&self, key: &'static str) -> Result<Option<f64>, TomlError> {
         self.get(key)
             .map(|found| number(found.value).ok_or_else(|| self.unexpected(key, found, "a number")))
@@ -169,13 +192,15 @@ impl<'a> TomlKeys<'a> {
             .transpose()
     }
 
-    /// A count that fits a size of memory and is not 0.
-    pub(crate) fn size(&self, key: &'static str) -> Result<Option<usize>, TomlError> {
+    /// A count from 1 to `most`.
+    pub(crate) fn size(&self, key: &'static str, most: usize) -> Result<Option<usize>, TomlError> {
         self.get(key)
             .map(|found| {
-                let size = whole(found.value).filter(|&size| 0 < size);
-                size.and_then(|size| usize::try_from(size).ok())
-                    .ok_or_else(|| self.unexpected(key, found, "a whole number above 0"))
+                let size = whole(found.value).and_then(|size| usize::try_from(size).ok());
+                size.filter(|size| (1..=most).contains(size))
+                    .ok_or_else(|| {
+                        self.unexpected(key, found, &format!("a whole number from 1 to {most}"))
+                    })
             })
             .transpose()
     }
@@ -316,12 +341,32 @@ impl<'a> TomlKeys<'a> {
     }
 }
 
-fn place_of(key: &str, table: &DeTable<'_>) -> Option<usize> {
-    if let Some(found) = table.get(key) {
-        return Some(found.span().start);
+/// Every value under one of the keys, and the elements of those that are lists; the table's own first.
+fn values_of<'a>(keys: &[&str], table: &'a DeTable<'a>, values: &mut Vec<Found<'a>>) {
+    for key in keys {
+        let Some(value) = table.get(*key) else {
+            continue;
+        };
+        values.push(Found::new(value));
+        if let DeValue::Array(elements) = value.get_ref() {
+            values.extend(elements.iter().map(Found::new));
+        }
     }
-    let inner = |value: &Spanned<DeValue<'_>>| place_of(key, value.get_ref().as_table()?);
-    table.values().find_map(inner)
+    for value in table.values() {
+        values_within(keys, value.get_ref(), values);
+    }
+}
+
+fn values_within<'a>(keys: &[&str], value: &'a DeValue<'a>, values: &mut Vec<Found<'a>>) {
+    match value {
+        DeValue::Table(table) => values_of(keys, table, values),
+        DeValue::Array(elements) => {
+            for element in elements.iter() {
+                values_within(keys, element.get_ref(), values);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Integers are numbers too; what is beyond f64 or NaN is none.

@@ -7,7 +7,7 @@ use egret_report::output;
 
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// Folders with results.parquet, or such files
+    /// Folders of `egret lab run`, `peers` or `paper`, or their Parquet files of results
     #[arg(required = true, value_name = "RESULTS")]
     inputs: Vec<PathBuf>,
     /// The learner that others are compared with [default: the first]
@@ -29,8 +29,8 @@ pub struct CompareArgs {
 
 pub const EXAMPLES: &str = "\
 Runs are paired where they met the same rounds: same data by content, same number of decisions,
-same seed. What could not be paired is said. Where two folders have different runs of one learner,
-the folder becomes part of its name.
+same seed. What could not be paired is said. Where two folders have learners of one name with other
+settings or other losses, the folder becomes part of the name.
 
 Examples, after `egret lab run experiment.toml`:
   egret lab compare results/first
@@ -88,18 +88,27 @@ pub fn compare(args: &CompareArgs) -> Result<String> {
     Ok(text)
 }
 
+/// What holds runs in a folder of results: of `egret lab run` and `peers`, of `egret lab paper`, or of the folder above it.
+const FILES: [&str; 3] = ["results.parquet", "online.parquet", "online/online.parquet"];
+
 fn records(input: &Path) -> Result<Vec<RunRecord>> {
-    let file = if input.is_dir() {
-        let file = input.join("results.parquet");
-        if !file.exists() {
-            bail!(
-                "{} has no results.parquet: `egret lab run` writes it when all runs are done",
-                input.display()
-            );
-        }
-        file
-    } else {
-        input.to_owned()
-    };
-    Ok(read_results(&file)?)
+    if !input.is_dir() {
+        return Ok(read_results(input)?);
+    }
+    let files: Vec<PathBuf> = FILES
+        .iter()
+        .map(|file| input.join(file))
+        .filter(|file| file.is_file())
+        .collect();
+    if files.is_empty() {
+        bail!(
+            "{} has no results.parquet or online.parquet: `egret lab run`, `peers` and `paper` write them when all runs are done",
+            input.display()
+        );
+    }
+    let mut records = Vec::new();
+    for file in files {
+        records.extend(read_results(&file)?);
+    }
+    Ok(records)
 }

@@ -145,6 +145,22 @@ fn environments(args: &PeersArgs) -> Result<Vec<Box<dyn Environment<f64>>>> {
         return Ok(vec![environment]);
     };
     let folder = DataFolder::open(dir)?;
+    let names: Vec<String> = (folder.found().iter())
+        .map(|file| file.set.to_string())
+        .collect();
+    ensure!(
+        !names.is_empty(),
+        "{} has no data set to play on: files are named by OpenML id, as 150_covertype.parquet",
+        dir.display()
+    );
+    let holds = |word: &String| names.iter().any(|name| name.contains(word.as_str()));
+    if let Some(word) = args.only.iter().find(|word| !holds(word)) {
+        bail!(
+            "no data set's name holds {word:?}; {} has: {}",
+            dir.display(),
+            names.join(", ")
+        );
+    }
     let wanted = |name: &str| {
         let mut words = args.only.iter();
         args.only.is_empty() || words.any(|word| name.contains(word.as_str()))
@@ -159,10 +175,5 @@ fn environments(args: &PeersArgs) -> Result<Vec<Box<dyn Environment<f64>>>> {
             )));
         }
     }
-    ensure!(
-        !environments.is_empty(),
-        "{} has no data set to play on: files are named by OpenML id, as 150_covertype.parquet",
-        dir.display()
-    );
     Ok(environments)
 }

@@ -115,6 +115,78 @@ fn what_is_wrong_is_told_and_nothing_is_written() {
 }
 
 #[test]
+fn learners_of_one_name_with_other_settings_are_two() {
+    let text = |gamma: &str, seeds: &str| {
+        format!(
+            "[experiment]\nname = \"a\"\nseeds = {seeds}\ndecisions = 100\n[[data]]\nsimulator = \"interval\"\n\
+             [[learner]]\nname = \"mine\"\npreset = \"exact\"\ngamma = {gamma}\n"
+        )
+    };
+    let run = |name: &str, text: &str| {
+        let (file, results) = experiment(name, text);
+        stdout(egret(&["lab", "run", &file, "--results", &results]));
+        results
+    };
+    let one = run("lab-mine-one", &text("1", "[1, 2]"));
+    let other = run("lab-mine-other", &text("100000", "[3, 4]"));
+    let same = run("lab-mine-same", &text("1", "[3, 4]"));
+    let seeds = |other: &str| {
+        let text = stdout(egret(&["lab", "compare", &one, other, "--json"]));
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let outcomes = value["problems"][0]["outcomes"].as_array().expect("a list");
+        let seeds = outcomes.iter().map(|of| of["seeds"].as_u64());
+        seeds.collect::<Option<Vec<_>>>().expect("counts")
+    };
+    assert_eq!(seeds(&other), [2, 2]);
+    assert_eq!(seeds(&same), [4]);
+}
+
+#[test]
+fn folders_of_the_paper_are_compared_too() {
+    let (_, results) = experiment("lab-run-paper", SMALL);
+    let file = Path::new(&results).with_file_name("experiment.toml");
+    let file = file.to_str().expect("plain letters");
+    let small = SMALL.replace("= 200", "= 50");
+    fs::write(file, small).expect("written");
+    stdout(egret(&["lab", "run", file, "--results", &results]));
+    let at = |name: &str| Path::new(&results).join(name);
+    // As `egret lab paper` names the file, and in a folder below.
+    fs::rename(at("results.parquet"), at("online.parquet")).expect("renamed");
+    let text = stdout(egret(&["lab", "compare", &results]));
+    assert!(text.contains("Against exact"), "{text}");
+    fs::create_dir(at("online")).expect("made");
+    fs::rename(at("online.parquet"), at("online/online.parquet")).expect("renamed");
+    assert_eq!(text, stdout(egret(&["lab", "compare", &results])));
+    fs::remove_dir_all(at("online")).expect("removed");
+    let output = egret(&["lab", "compare", &results]);
+    assert!(!output.status.success());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        errors.contains("no results.parquet or online.parquet"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_word_that_no_data_set_holds_is_told() {
+    let (file, _) = experiment("lab-peers-only", "");
+    let dir = Path::new(&file).parent().expect("a folder");
+    fs::rename(dir.join("numbers.csv"), dir.join("150_numbers.csv")).expect("renamed");
+    let dir = dir.to_str().expect("plain letters");
+    let arguments = [
+        "--peers", "none", "--data", dir, "--only", "cover", "--only", "zzz",
+    ];
+    let output = egret(&[&["lab", "peers"], &arguments[..]].concat());
+    assert!(!output.status.success());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        errors.contains("no data set's name holds \"zzz\""),
+        "{errors}"
+    );
+    assert!(errors.contains("has: 150_covertype"), "{errors}");
+}
+
+#[test]
 fn egret_plays_where_no_peer_is_and_a_missing_one_is_told() {
     let (_, results) = experiment("lab-peers", "");
     let small = ["--decisions", "100", "--seeds", "2", "--results", &results];
