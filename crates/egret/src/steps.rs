@@ -1,6 +1,8 @@
 use crate::buffers::Buffers;
 use crate::dispersion::Bounds;
-use crate::{ContextError, Example, LoadError, MonotonePieces, OutOfRange, RegressionOracle};
+use crate::{
+    ContextError, Example, LoadError, MonotonePieces, OutOfRange, RegressionOracle, saved_state,
+};
 
 /// Any oracle on an interval as a step function: κ is then 1, whatever the oracle is.
 ///
@@ -85,6 +87,8 @@ impl<X: ?Sized> Steps<X> {
     }
 }
 
+const KIND: &str = "steps";
+
 /// With fewer, rounding would move more than a thousandth of a cell's actions into another.
 const NUMBERS_IN_A_CELL: f64 = 1024.0;
 
@@ -114,13 +118,15 @@ impl<X: ?Sized> RegressionOracle<X, f64> for Steps<X> {
         self.oracle.learn(batch)
     }
 
-    /// That of the oracle inside.
+    /// How many cells, then the state of the oracle inside.
     fn save(&self) -> Vec<u8> {
-        self.oracle.save()
+        saved_state::to_bytes(KIND, &(self.middles.len(), self.oracle.save()))
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), LoadError> {
-        self.oracle.load(state)
+        let (cells, inside): (usize, Vec<u8>) = saved_state::from_bytes(KIND, state)?;
+        saved_state::expect_same("cells:", &cells, &self.middles.len())?;
+        self.oracle.load(&inside)
     }
 
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
@@ -294,11 +300,18 @@ mod tests {
             weight: crate::Weight::ONE,
         };
         oracle.learn(&[example, example]).expect("two more");
-        assert_eq!(oracle.save(), [2]);
-        oracle.load(&[7]).expect("a number");
+        let saved = oracle.save();
+        let steps = |cells| Steps::new(Box::new(Counts(7)), (0.0, 1.0), cells).expect("in range");
+        let mut other = steps(4);
+        other.load(&saved).expect("as saved");
         let mut prepared = Vec::new();
-        oracle.prepare(&0.5, &mut prepared).expect("any context");
-        assert_eq!(prepared, [0.7; 4]);
+        other.prepare(&0.5, &mut prepared).expect("any context");
+        assert_eq!(prepared, [0.2; 4]);
+        assert_eq!(other.save(), saved);
+        // Other cells, or no steps at all, are another oracle.
+        let error = steps(8).load(&saved).expect_err("four cells");
+        assert_eq!(error.to_string(), "saved from cells: 4, this is cells: 8");
+        assert!(other.load(&[7]).is_err());
     }
 
     #[test]
