@@ -154,6 +154,37 @@ impl OracleSpec {
         Self::Aggregation(vec![curves, linear])
     }
 
+    /// The same oracle, started otherwise: every seed in it is moved by `seed`, beyond the largest on from 0.
+    ///
+    /// Members of an aggregation whose seeds differ still differ. Kinds without a seed stay as they are.
+    ///
+    /// ```
+    /// use egret::OracleSpec;
+    ///
+    /// assert_eq!(OracleSpec::untuned(3).with_seed(4), OracleSpec::untuned(7));
+    /// ```
+    pub fn with_seed(&self, seed: u64) -> Self {
+        let mut moved = self.clone();
+        moved.move_seeds(seed);
+        moved
+    }
+
+    fn move_seeds(&mut self, by: u64) {
+        match self {
+            Self::Argmin { seed, .. }
+            | Self::Fourier { seed, .. }
+            | Self::Outcomes { seed, .. }
+            | Self::Curves { seed, .. } => *seed = seed.wrapping_add(by),
+            Self::Aggregation(members) => {
+                for member in members {
+                    member.move_seeds(by);
+                }
+            }
+            Self::Steps { of, .. } => of.move_seeds(by),
+            Self::Linear { .. } => {}
+        }
+    }
+
     /// Makes the oracle for contexts of `context_dim` features. `on_interval` makes the kinds that not every action space
     /// has.
     pub(crate) fn build<A: Action, E>(
@@ -287,4 +318,58 @@ pub enum OracleSpecError {
     /// Items without features.
     #[error("a catalogue needs an embedding for each item")]
     NoEmbeddings,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every kind, those with seeds started from these.
+    fn nested([argmin, fourier, outcomes, curves]: [u64; 4]) -> OracleSpec {
+        let hidden = [4, 4];
+        let linear = OracleSpec::Linear {
+            forecaster: Forecaster::Ridge,
+            lambda: 1.0,
+            squares: false,
+        };
+        let inside = OracleSpec::Aggregation(vec![
+            OracleSpec::Outcomes {
+                outcomes: 8,
+                hidden,
+                seed: outcomes,
+            },
+            OracleSpec::Curves {
+                cosines: 4,
+                hidden,
+                seed: curves,
+            },
+        ]);
+        OracleSpec::Aggregation(vec![
+            OracleSpec::Argmin {
+                hidden: Some(hidden),
+                learning_rate: LearningRate::default(),
+                seed: argmin,
+            },
+            linear,
+            OracleSpec::Fourier {
+                features: 8,
+                scale: 1.0,
+                seed: fourier,
+            },
+            OracleSpec::Steps {
+                cells: 16,
+                of: Box::new(inside),
+            },
+        ])
+    }
+
+    #[test]
+    fn every_seed_is_moved_and_nothing_else() {
+        let spec = nested([0, 5, 9, u64::MAX]);
+        assert_eq!(spec.with_seed(0), spec);
+        assert_eq!(spec.with_seed(2), nested([2, 7, 11, 1]));
+        let saved = |spec: &OracleSpec| spec.on((0.0, 1.0), 2).expect("in range").save();
+        assert_eq!(saved(&spec), saved(&spec.clone()));
+        assert_ne!(saved(&spec), saved(&spec.with_seed(2)));
+    }
 }

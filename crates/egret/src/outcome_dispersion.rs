@@ -26,6 +26,8 @@ use crate::{Context, ContextError, Example, LoadError, OutOfRange, RegressionOra
 /// costs much, or with revenue from a price that may be too high, f̂ is only as near as such curves come: [`Aggregation`](crate::Aggregation) with a
 /// [`CurveNetwork`](crate::CurveNetwork) leaves the choice to the data.
 ///
+/// An example's weight counts in the network's steps. The curve and σ describe losses, not contexts, and take every event alike.
+///
 /// Each event is one step of Adam on itself and seven of the last 4,096, which are part of what is saved. Features are brought to one scale as they come, whatever their units.
 ///
 /// ```
@@ -228,7 +230,7 @@ impl Curve {
         }
     }
 
-    /// Takes a new event into account for D and σ, outcomes as likely as the posterior has them.
+    /// Takes a new event into account for D and σ, outcomes as likely as the posterior has them, whatever its weight.
     fn count(&mut self, observed: &Observed, posterior: &[f64]) {
         let outcomes = posterior.len() as f64;
         let (mut variance, loss) = (0.0, observed.loss);

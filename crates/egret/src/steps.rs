@@ -1,13 +1,16 @@
 use crate::buffers::Buffers;
 use crate::dispersion::Bounds;
-use crate::{ContextError, Example, LoadError, MonotonePieces, OutOfRange, RegressionOracle};
+use crate::{
+    ContextError, Example, LoadError, MonotonePieces, OutOfRange, RegressionOracle, saved_state,
+};
 
 /// Any oracle on an interval as a step function: κ is then 1, whatever the oracle is.
 ///
 /// f̂(x, a) = f(x, m(a)),  m(a) the middle of the cell of a
 ///
 /// with cells of equal width. z is a sum over them, so that β and the action need no draws, and their cost does not grow with γ. Among steps nothing
-/// finer than a cell can be told apart: 128 cells cost an action at most 1/256 of the interval.
+/// finer than a cell can be told apart: 128 cells cost an action at most 1/256 of the interval. The interval may lie far from 0,
+/// as long as a cell holds 1,024 numbers that an `f64` tells apart.
 ///
 /// What is learned is learned by the oracle inside, from actions as they were.
 ///
@@ -27,12 +30,14 @@ use crate::{ContextError, Example, LoadError, MonotonePieces, OutOfRange, Regres
 pub struct Steps<X: ?Sized> {
     oracle: Box<dyn RegressionOracle<X, f64>>,
     bounds: Bounds,
+    width: f64,
     middles: Vec<f64>,
     buffers: Buffers,
 }
 
 impl<X: ?Sized> Steps<X> {
-    /// Over actions between `low` and `high`, with 2 to 65,536 cells.
+    /// Over actions between `low` and `high`, with 2 to 65,536 cells, none so narrow beside `low` and `high` that rounding would move
+    /// actions between them.
     pub fn new(
         oracle: Box<dyn RegressionOracle<X, f64>>,
         (low, high): (f64, f64),
@@ -42,16 +47,50 @@ impl<X: ?Sized> Steps<X> {
         let allowed = (2..=1 << 16).contains(&cells);
         OutOfRange::unless(allowed, "cells", cells as f64, "[2, 65536]")?;
         let width = (high - low) / cells as f64;
+        let largest = low.abs().max(high.abs());
+        let apart = largest - largest.next_down();
+        OutOfRange::unless(
+            NUMBERS_IN_A_CELL * apart <= width,
+            "width of a cell",
+            width,
+            "at least 1024 times the distance between neighbouring numbers",
+        )?;
         Ok(Self {
             oracle,
             bounds,
+            width,
             middles: (0..cells)
                 .map(|cell| low + width * (cell as f64 + 0.5))
                 .collect(),
             buffers: Buffers::default(),
         })
     }
+
+    /// Where a cell begins.
+    fn edge(&self, cell: usize) -> f64 {
+        self.bounds.low + self.width * cell as f64
+    }
+
+    /// Which cell an action is in, by the same edges as the break points. Actions beyond the ends count as in the cell next to
+    /// them.
+    fn cell(&self, action: f64) -> usize {
+        let last = self.middles.len() - 1;
+        let cell = (((action - self.bounds.low) / self.width) as usize).min(last);
+        // The quotient is rounded.
+        if action < self.edge(cell) {
+            cell.saturating_sub(1)
+        } else if cell < last && self.edge(cell + 1) <= action {
+            cell + 1
+        } else {
+            cell
+        }
+    }
 }
+
+const KIND: &str = "steps";
+
+/// With fewer, rounding would move more than a thousandth of a cell's actions into another.
+const NUMBERS_IN_A_CELL: f64 = 1024.0;
 
 impl<X: ?Sized> RegressionOracle<X, f64> for Steps<X> {
     /// The value of each cell.
@@ -66,15 +105,11 @@ impl<X: ?Sized> RegressionOracle<X, f64> for Steps<X> {
     }
 
     fn predict(&self, _: &X, prepared: &[f64], actions: &Vec<f64>, out: &mut [f64]) {
-        let cells = prepared.len();
-        let per_width = cells as f64 / (self.bounds.high - self.bounds.low);
         for (out, &action) in out.iter_mut().zip(actions) {
-            // Actions before the first cell count as in it.
-            let cell = ((action - self.bounds.low) * per_width) as usize;
             *out = if action.is_nan() {
                 f64::NAN
             } else {
-                prepared[cell.min(cells - 1)]
+                prepared[self.cell(action)]
             };
         }
     }
@@ -83,13 +118,15 @@ impl<X: ?Sized> RegressionOracle<X, f64> for Steps<X> {
         self.oracle.learn(batch)
     }
 
-    /// That of the oracle inside.
+    /// How many cells, then the state of the oracle inside.
     fn save(&self) -> Vec<u8> {
-        self.oracle.save()
+        saved_state::to_bytes(KIND, &(self.middles.len(), self.oracle.save()))
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), LoadError> {
-        self.oracle.load(state)
+        let (cells, inside): (usize, Vec<u8>) = saved_state::from_bytes(KIND, state)?;
+        saved_state::expect_same("cells:", &cells, &self.middles.len())?;
+        self.oracle.load(&inside)
     }
 
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
@@ -110,8 +147,7 @@ impl<X: ?Sized> MonotonePieces for Steps<X> {
     }
 
     fn break_points(&self, prepared: &[f64], out: &mut Vec<f64>) {
-        let width = (self.bounds.high - self.bounds.low) / prepared.len() as f64;
-        out.extend((1..prepared.len()).map(|cell| self.bounds.low + width * cell as f64));
+        out.extend((1..prepared.len()).map(|cell| self.edge(cell)));
     }
 
     fn is_flat(&self) -> bool {
@@ -156,6 +192,38 @@ mod tests {
         let mut points = Vec::new();
         pieces.break_points(prepared, &mut points);
         assert_eq!(points.len(), 9);
+    }
+
+    /// A break point is in the cell after it and the number before it in the cell before, wherever the interval lies.
+    #[test]
+    fn cells_begin_at_the_break_points() {
+        for (low, high) in [
+            (0.0, 1.0),
+            (0.1, 0.7),
+            (2_020.0, 2_025.0),
+            (-1e9, -1e9 + 7.0),
+        ] {
+            for cells in [3, 10, 128, 1_000] {
+                let inside = FunctionOracle::new(|_: &f64, actions: &Vec<f64>, out: &mut [f64]| {
+                    out.copy_from_slice(actions);
+                });
+                let oracle = Steps::new(Box::new(inside), (low, high), cells).expect("in range");
+                let mut middles = Vec::new();
+                oracle.prepare(&0.0, &mut middles).expect("any context");
+                let mut points = Vec::new();
+                oracle.break_points(&middles, &mut points);
+                for (place, point) in points.into_iter().enumerate() {
+                    let mut out = [0.0; 2];
+                    let actions = vec![point.next_down(), point];
+                    oracle.predict(&0.0, &middles, &actions, &mut out);
+                    assert_eq!(
+                        out,
+                        middles[place..place + 2],
+                        "{place} of {cells} from {low}"
+                    );
+                }
+            }
+        }
     }
 
     /// Decisions state g/z with z = 1, and fall into each cell as often as it says: 16 cells, so a χ² with 15 degrees
@@ -232,11 +300,18 @@ mod tests {
             weight: crate::Weight::ONE,
         };
         oracle.learn(&[example, example]).expect("two more");
-        assert_eq!(oracle.save(), [2]);
-        oracle.load(&[7]).expect("a number");
+        let saved = oracle.save();
+        let steps = |cells| Steps::new(Box::new(Counts(7)), (0.0, 1.0), cells).expect("in range");
+        let mut other = steps(4);
+        other.load(&saved).expect("as saved");
         let mut prepared = Vec::new();
-        oracle.prepare(&0.5, &mut prepared).expect("any context");
-        assert_eq!(prepared, [0.7; 4]);
+        other.prepare(&0.5, &mut prepared).expect("any context");
+        assert_eq!(prepared, [0.2; 4]);
+        assert_eq!(other.save(), saved);
+        // Other cells, or no steps at all, are another oracle.
+        let error = steps(8).load(&saved).expect_err("four cells");
+        assert_eq!(error.to_string(), "saved from cells: 4, this is cells: 8");
+        assert!(other.load(&[7]).is_err());
     }
 
     #[test]
@@ -247,6 +322,8 @@ mod tests {
             ((0.0, 1.0), 100_000),
             ((1.0, 0.0), 8),
             ((f64::NAN, 1.0), 8),
+            // 10 numbers in a cell.
+            ((1e15, 1e15 + 10.0), 8),
         ] {
             assert!(Steps::new(Box::new(inside()), bounds, cells).is_err());
         }
