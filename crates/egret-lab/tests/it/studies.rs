@@ -160,7 +160,7 @@ fn learning_beats_what_it_started_with() {
     for record in study.run(None, &Silent).expect("it runs") {
         let first = record.curve[..8].iter().map(|s| s.loss).sum::<f64>() / 8.0;
         let last = record.curve.last().expect("stretches").loss;
-        assert!(last < 0.5 * first, "{}: {first} to {last}", record.learner);
+        assert!(last < 0.7 * first, "{}: {first} to {last}", record.learner);
         let exhaust = record.exhaust.expect("egret tells its densities");
         let smooth = record.learner == Explored::SmoothIgw.name();
         assert_eq!(smooth, 0.0 < exhaust.atoms, "{}", record.learner);
