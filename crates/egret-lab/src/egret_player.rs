@@ -10,7 +10,8 @@ use crate::{Contender, Environment, Move, PlayError, Player, Turn};
 pub struct EgretContender {
     /// What tables call it.
     pub name: String,
-    /// How losses are predicted; if absent, as the learner that needs no tuning does it there.
+    /// How losses are predicted; if absent, as the learner that needs no tuning does it there. Each run moves its seeds by
+    /// the run's own, so that the spread over runs has that of where oracles start in it.
     pub oracle: Option<OracleSpec>,
     /// How it plays and learns; the seed is each run's own.
     pub settings: Settings,
@@ -36,16 +37,28 @@ impl<A: Action> Contender<A> for EgretContender {
         environment: &dyn Environment<A>,
         seed: u64,
     ) -> Result<Box<dyn Player<A>>, PlayError> {
+        let learner = self.learner(environment, seed)?;
+        Ok(Box::new(EgretPlayer { learner }))
+    }
+}
+
+impl EgretContender {
+    /// One run's.
+    fn learner<A: Action>(
+        &self,
+        environment: &dyn Environment<A>,
+        seed: u64,
+    ) -> Result<Learner<Context, A>, PlayError> {
         let settings = Settings {
             seed,
             ..self.settings.clone()
         };
-        let oracle = match &self.oracle {
-            Some(spec) => environment.oracle(spec)?,
-            None => environment.oracle(&environment.untuned(seed))?,
+        let spec = match &self.oracle {
+            Some(spec) => spec.with_seed(seed),
+            None => environment.untuned(seed),
         };
-        let learner = Learner::new(environment.measure(), oracle, settings)?;
-        Ok(Box::new(EgretPlayer { learner }))
+        let oracle = environment.oracle(&spec)?;
+        Ok(Learner::new(environment.measure(), oracle, settings)?)
     }
 }
 
@@ -82,5 +95,30 @@ impl<A: Action> Player<A> for EgretPlayer<A> {
         let (low, high) = line.bounds();
         let best = pieces.argmin(&prepared).clamp(low, high);
         Ok(Some((action - best).abs()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AnyEnvironment, Preset, simulator};
+
+    #[test]
+    fn each_run_starts_its_oracle_from_its_own_seed() {
+        let AnyEnvironment::Number(environment) = simulator("interval").expect("known") else {
+            unreachable!("its actions are numbers");
+        };
+        let implied = Preset::Default.contender();
+        let told = EgretContender {
+            oracle: Some(OracleSpec::untuned(0)),
+            ..implied.clone()
+        };
+        let start = |contender: &EgretContender, seed| {
+            let learner = contender.learner(&*environment, seed).expect("it fits");
+            learner.oracle().save()
+        };
+        assert!(start(&told, 1) == start(&told, 1));
+        assert!(start(&told, 1) != start(&told, 2));
+        assert!(start(&told, 2) == start(&implied, 2));
     }
 }

@@ -13,6 +13,8 @@ use crate::paper::Explored;
 /// | `smooth_igw`     | the paper's SmoothIGW: γ = 1 + 100·t^(3/4), τ from 2 to 2048, batches of 8       |
 /// | `epsilon_greedy` | the paper's oracle, a blind action with probability 0.05, batches of 8          |
 /// | `uniform`        | actions drawn from μ: what chance alone comes to                                |
+///
+/// Over mixed spaces, which `Model` does not have, `default` takes the features of actions as they are; elsewhere it scales them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Preset {
     /// egret's default learner.

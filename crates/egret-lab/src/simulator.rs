@@ -311,6 +311,14 @@ pub(crate) mod tests {
         }
     }
 
+    /// The default's oracle is that of `model`, the learner without tuning for these actions with seed 7: a state holds
+    /// parameters, settings and how actions are scaled.
+    pub(crate) fn check_untuned<T: Truth>(truth: T, model: &Learner<Context, T::Action>) {
+        let simulator = Simulator::new(truth);
+        let oracle = simulator.oracle(&simulator.untuned(7)).expect("it fits");
+        assert!(oracle.save() == model.oracle().save(), "another oracle");
+    }
+
     /// The mean regret of the last half of so many rounds, of a learner with this oracle and of uniform play.
     pub(crate) fn regrets<T: Truth>(truth: T, oracle: &OracleSpec, rounds: usize) -> (f64, f64) {
         let simulator = Simulator::new(truth);

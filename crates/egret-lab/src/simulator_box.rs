@@ -1,5 +1,5 @@
 use egret::{
-    Context, Coordinates, OracleSpec, OracleSpecError, ReferenceMeasure, RegressionOracle,
+    Blueprint, Context, OracleSpec, OracleSpecError, ReferenceMeasure, RegressionOracle, Space,
     UniformBox, Vector,
 };
 
@@ -53,7 +53,15 @@ impl Truth for BoxTruth {
         &self,
         spec: &OracleSpec,
     ) -> Result<Box<dyn RegressionOracle<Context, Vector>>, OracleSpecError> {
-        spec.over(CONTEXT, &Coordinates::new(DIM)?)
+        let blueprint = Blueprint {
+            space: Space::Box {
+                sides: vec![(0.0, 1.0); DIM],
+            },
+            context_dim: CONTEXT,
+            embeddings: None,
+            oracle: spec.clone(),
+        };
+        blueprint.vector_oracle()
     }
 
     fn action_dim(&self) -> Option<usize> {
@@ -76,10 +84,10 @@ impl Truth for BoxTruth {
 
 #[cfg(test)]
 mod tests {
-    use egret::Forecaster;
+    use egret::{AnyLearner, Forecaster, Model};
 
     use super::*;
-    use crate::simulator::tests::{check_truth, regrets};
+    use crate::simulator::tests::{check_truth, check_untuned, regrets};
 
     #[test]
     fn the_truth_is_as_told() {
@@ -88,6 +96,18 @@ mod tests {
             let moved: Vec<f64> = moved.map(|a| a.clamp(0.0, 1.0)).collect();
             Vector::new(&moved).expect("finite")
         });
+    }
+
+    #[test]
+    fn the_default_is_the_model_without_tuning() {
+        let space = Space::Box {
+            sides: vec![(0.0, 1.0); DIM],
+        };
+        let model = Model::untuned(space, CONTEXT, 7).expect("a space");
+        let AnyLearner::Vector(learner) = &model.learner else {
+            unreachable!("its actions are vectors");
+        };
+        check_untuned(BoxTruth::new(), learner);
     }
 
     #[test]

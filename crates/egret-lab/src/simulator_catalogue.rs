@@ -1,9 +1,8 @@
-use std::ops::Range;
 use std::sync::Arc;
 
 use egret::{
-    ActionFeatures, Catalogue, Context, EventRng, Item, OracleSpec, OracleSpecError,
-    ReferenceMeasure, RegressionOracle, Stream,
+    Blueprint, Catalogue, Context, EventRng, Item, OracleSpec, OracleSpecError, ReferenceMeasure,
+    RegressionOracle, Space, Stream, Table,
 };
 
 use crate::Truth;
@@ -14,8 +13,8 @@ const CONTEXT: usize = 4;
 
 /// Items with embeddings e in [−1, 1]⁸; f(x, e) = 0.9 − 0.8 σ(2 ⟨e, W (1, 2x − 1)⟩ − 2).
 ///
-/// Few items are good anywhere, and which are turns with x. The embeddings are made once and shared by copies and
-/// by oracles.
+/// Few items are good anywhere, and which are turns with x. The embeddings are made once and shared by copies; each
+/// oracle has a table of its own.
 #[derive(Debug, Clone)]
 pub struct CatalogueTruth {
     embeddings: Arc<[[f64; DIM]]>,
@@ -48,6 +47,14 @@ impl CatalogueTruth {
     pub fn embedding(&self, item: Item) -> &[f64] {
         &self.embeddings[item.0 as usize]
     }
+
+    /// What is known of all items.
+    fn table(&self) -> Table {
+        Table {
+            dim: DIM,
+            rows: self.embeddings.as_flattened().to_vec(),
+        }
+    }
 }
 
 fn score(embedding: &[f64; DIM], v: &[f64; DIM]) -> f64 {
@@ -74,7 +81,16 @@ impl Truth for CatalogueTruth {
         &self,
         spec: &OracleSpec,
     ) -> Result<Box<dyn RegressionOracle<Context, Item>>, OracleSpecError> {
-        spec.over(CONTEXT, &SharedEmbeddings(self.embeddings.clone()))
+        let blueprint = Blueprint {
+            space: Space::Items {
+                count: self.embeddings.len(),
+                weights: None,
+            },
+            context_dim: CONTEXT,
+            embeddings: Some(self.table()),
+            oracle: spec.clone(),
+        };
+        blueprint.item_oracle()
     }
 
     fn action_dim(&self) -> Option<usize> {
@@ -103,32 +119,12 @@ impl Truth for CatalogueTruth {
     }
 }
 
-/// What an oracle sees of items.
-#[derive(Debug, Clone)]
-struct SharedEmbeddings(Arc<[[f64; DIM]]>);
-
-impl ActionFeatures<Item> for SharedEmbeddings {
-    fn dim(&self) -> usize {
-        DIM
-    }
-
-    fn fill(&self, actions: &Vec<Item>, range: Range<usize>, out: &mut [f64]) {
-        let n = range.len();
-        for (i, item) in actions[range].iter().enumerate() {
-            let row = self.0.get(item.0 as usize);
-            for j in 0..DIM {
-                out[j * n + i] = row.map_or(f64::NAN, |row| row[j]);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use egret::Forecaster;
+    use egret::{AnyLearner, Forecaster, Model};
 
     use super::*;
-    use crate::simulator::tests::{check_truth, regrets};
+    use crate::simulator::tests::{check_truth, check_untuned, regrets};
 
     #[test]
     fn the_truth_is_as_told() {
@@ -141,6 +137,16 @@ mod tests {
         let least = few.expected(&x, &few.best(&x));
         let all = (0..50).map(|item| few.expected(&x, &Item(item)));
         assert_eq!(all.reduce(f64::min), Some(least));
+    }
+
+    #[test]
+    fn the_default_is_the_model_without_tuning() {
+        let truth = CatalogueTruth::new(500);
+        let model = Model::untuned_items(truth.table(), CONTEXT, 7).expect("rows for all");
+        let AnyLearner::Item(learner) = &model.learner else {
+            unreachable!("a catalogue has items");
+        };
+        check_untuned(truth, learner);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use egret::{
-    Context, Coordinates, OracleSpec, OracleSpecError, ReferenceMeasure, RegressionOracle,
+    Blueprint, Context, OracleSpec, OracleSpecError, ReferenceMeasure, RegressionOracle, Space,
     UniformSphere, Vector,
 };
 
@@ -55,7 +55,13 @@ impl Truth for SphereTruth {
         &self,
         spec: &OracleSpec,
     ) -> Result<Box<dyn RegressionOracle<Context, Vector>>, OracleSpecError> {
-        spec.over(CONTEXT, &Coordinates::new(DIM)?)
+        let blueprint = Blueprint {
+            space: Space::Sphere { dim: DIM },
+            context_dim: CONTEXT,
+            embeddings: None,
+            oracle: spec.clone(),
+        };
+        blueprint.vector_oracle()
     }
 
     fn action_dim(&self) -> Option<usize> {
@@ -75,10 +81,10 @@ impl Truth for SphereTruth {
 
 #[cfg(test)]
 mod tests {
-    use egret::Forecaster;
+    use egret::{AnyLearner, Forecaster, Model};
 
     use super::*;
-    use crate::simulator::tests::{check_truth, regrets};
+    use crate::simulator::tests::{check_truth, check_untuned, regrets};
 
     #[test]
     fn the_truth_is_as_told() {
@@ -90,6 +96,16 @@ mod tests {
             let unit: Vec<f64> = moved.iter().map(|a| a / length).collect();
             Vector::new(&unit).expect("finite")
         });
+    }
+
+    #[test]
+    fn the_default_is_the_model_without_tuning() {
+        let space = Space::Sphere { dim: DIM };
+        let model = Model::untuned(space, CONTEXT, 7).expect("a space");
+        let AnyLearner::Vector(learner) = &model.learner else {
+            unreachable!("its actions are vectors");
+        };
+        check_untuned(SphereTruth::new(), learner);
     }
 
     #[test]
