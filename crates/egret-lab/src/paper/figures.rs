@@ -53,6 +53,8 @@ pub(crate) fn offline(
         let ours = |row: &&OfflineRow| row.dataset == dataset && row.column == column;
         findings.offline.iter().find(ours)?.difference
     };
+    let exhausts = findings.offline.iter().map(|row| row.seeds).max();
+    let exhausts = exhausts.unwrap_or(0);
     let names = columns
         .iter()
         .map(|&place| COLUMNS[place].name.to_owned())
@@ -62,7 +64,7 @@ pub(crate) fn offline(
     });
     let chart = IntervalChart {
         title: "Offline: a network taught from the exhaust".to_owned(),
-        subtitle: subtitle(findings),
+        subtitle: subtitle_of(findings, exhausts as u64),
         axis: Axis::linear("test loss from SmoothIGW's exhaust less that from CappedIGW's"),
         sides: Some((
             "SmoothIGW's is better".to_owned(),
@@ -234,7 +236,12 @@ pub(crate) fn kappa(findings: &Findings, shown: &Shown) -> Result<Figure, ChartE
 }
 
 fn subtitle(findings: &Findings) -> String {
-    let (seeds, decisions) = findings.size;
+    subtitle_of(findings, findings.size.0)
+}
+
+/// The same for results of so many seeds.
+fn subtitle_of(findings: &Findings, seeds: u64) -> String {
+    let (_, decisions) = findings.size;
     let decisions = egret_report::sheet::thousands(decisions as f64);
     let seeds = if seeds == 1 {
         "1 seed".to_owned()
