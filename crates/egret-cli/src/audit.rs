@@ -274,7 +274,7 @@ fn audited<A: Kind>(
 fn fill(record: &mut Record, place: u64) {
     record.event.get_or_insert(place);
     record.seed.get_or_insert(0);
-    record.model_version.get_or_insert(0);
+    record.batches_learned.get_or_insert(0);
     record.epoch.get_or_insert(0);
     record.tau_index.get_or_insert(0);
     record.tau_prob.get_or_insert(1.0);
@@ -302,10 +302,10 @@ fn bare<A: Kind>(record: &Record, place: u64, log: &Path) -> Result<Decision<A>>
         tau_index: 0,
         tau_probability: 1.0,
         gamma: 1.0,
-        capped: None,
+        capped_igw: None,
         proposals: 1,
         seed: 0,
-        model_version: 0,
+        batches_learned: 0,
         epoch: 0,
     })
 }

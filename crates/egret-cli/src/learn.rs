@@ -144,7 +144,7 @@ impl Work<'_> {
         let state = trained.oracle.save();
         let settings = Settings {
             seed: self.args.training.seed,
-            ..Settings::default()
+            ..Settings::paper()
         };
         let blueprint = recipe.blueprint(self.blueprint);
         let model = egret::Model::trained(blueprint, settings, &state, trained.batches)?.save();

@@ -92,7 +92,7 @@ pub fn read(args: &LogArgs, quiet: bool) -> Result<LessonLog> {
         space,
         context_dim: first.context.dim(),
         embeddings,
-        oracle: OracleSpec::default(),
+        oracle: OracleSpec::paper(),
     };
     let action = first.action.clone();
     let source = Source {
@@ -168,7 +168,7 @@ impl Source<'_> {
                 continue;
             };
             let propensity = record.propensity();
-            atoms += u64::from(propensity == Propensity::Atom);
+            atoms += u64::from(propensity == Propensity::PointMass);
             examples.push(LoggedExample {
                 action: A::from_logged(&record.action).with_context(|| format!("record {row}"))?,
                 propensity,

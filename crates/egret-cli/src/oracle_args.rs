@@ -194,7 +194,7 @@ fn oracle_spec(
 ) -> Result<OracleSpec> {
     let rate =
         |rate: f64, t0: f64| LearningRate::new(args.rate.unwrap_or(rate), args.t0.unwrap_or(t0));
-    let least_squares = |forecaster| OracleSpec::Linear {
+    let least_squares = |forecaster| OracleSpec::LeastSquares {
         forecaster,
         lambda: args.lambda,
         squares: !args.no_squares,

@@ -182,7 +182,7 @@ fn run<A: KnownAction>(
     let selection = selection?;
     let settings = Settings {
         seed: args.training.seed,
-        ..Settings::default()
+        ..Settings::paper()
     };
     let model = selection.model(settings)?.save();
     let candidates = selection.entries.iter().enumerate().map(|(place, entry)| {

@@ -82,7 +82,7 @@ impl<A: Action> Player<A> for EgretPlayer<A> {
     fn distance(&self, x: &Context, action: &A) -> Result<Option<f64>, PlayError> {
         let oracle = self.learner.oracle();
         let (Some(line), Some(pieces), Some(action)) = (
-            self.learner.measure().on_the_line(),
+            self.learner.measure().as_line(),
             oracle.monotone_pieces(),
             (action as &dyn Any).downcast_ref::<f64>(),
         ) else {

@@ -68,7 +68,7 @@ impl Gathering {
             Some(density) => self.densities.push(density.get()),
             None => self.atoms += 1,
         }
-        let draws = decision.capped.map_or(0, |capped| {
+        let draws = decision.capped_igw.map_or(0, |capped| {
             self.kappas.push(1.0 / capped.z.value);
             capped.certificate.draws
         });

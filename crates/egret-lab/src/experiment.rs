@@ -380,7 +380,7 @@ fn check_numbers(keys: &TomlKeys<'_>, learner: &EgretContender) -> Result<(), To
         Err(OracleSpecError::OutOfRange(error)) => return Err(wrong(error)),
         Err(error) => return Err(keys.error(error.to_string())),
     };
-    let measure = egret::UniformInterval::new(0.0, 1.0).expect("0 < 1");
+    let measure = egret::Interval::new(0.0, 1.0).expect("0 < 1");
     let made = Learner::<Context, f64>::new(Box::new(measure), oracle, learner.settings.clone());
     match made.map(drop) {
         Err(SettingsError::OutOfRange(error))
@@ -500,10 +500,13 @@ learning_rate = { rate = 0.01, t0 = 50 }
         let Some(OracleSpec::Aggregation(members)) = &a.oracle else {
             panic!("an aggregation");
         };
-        let OracleSpec::Steps { cells: 64, of } = &members[2] else {
+        let OracleSpec::PiecewiseConstant { cells: 64, of } = &members[2] else {
             panic!("steps third");
         };
-        assert!(matches!(**of, OracleSpec::Outcomes { hidden: [8, 8], .. }));
+        assert!(matches!(
+            **of,
+            OracleSpec::LatentOutcome { hidden: [8, 8], .. }
+        ));
         let Explorer::CappedIgw(capped) = a.settings.explorer else {
             panic!("capped");
         };

@@ -310,7 +310,7 @@ fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError
             learning_rate: learning_rate(&inner)?,
             seed: inner.count("seed")?.unwrap_or(seed),
         },
-        OracleSpec::Linear {
+        OracleSpec::LeastSquares {
             forecaster,
             lambda,
             squares,
@@ -319,7 +319,7 @@ fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError
                 ("ridge", Forecaster::Ridge),
                 ("vovk_azoury_warmuth", Forecaster::VovkAzouryWarmuth),
             ];
-            OracleSpec::Linear {
+            OracleSpec::LeastSquares {
                 forecaster: inner
                     .choice("forecaster", &forecasters)?
                     .unwrap_or(forecaster),
@@ -337,11 +337,11 @@ fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError
             seed: inner.count("seed")?.unwrap_or(seed),
         },
         OracleSpec::Aggregation(_) => OracleSpec::Aggregation(members(&inner)?),
-        OracleSpec::Outcomes {
+        OracleSpec::LatentOutcome {
             outcomes,
             hidden: widths,
             seed,
-        } => OracleSpec::Outcomes {
+        } => OracleSpec::LatentOutcome {
             outcomes: inner.size("outcomes", MOST_OUTCOMES)?.unwrap_or(outcomes),
             hidden: hidden(&inner)?.unwrap_or(widths),
             seed: inner.count("seed")?.unwrap_or(seed),
@@ -355,11 +355,11 @@ fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError
             hidden: hidden(&inner)?.unwrap_or(widths),
             seed: inner.count("seed")?.unwrap_or(seed),
         },
-        OracleSpec::Steps { cells, .. } => {
+        OracleSpec::PiecewiseConstant { cells, .. } => {
             let Some(of) = inner.get("of") else {
                 return Err(inner.error("steps have no `of`, such as of = \"curves\""));
             };
-            OracleSpec::Steps {
+            OracleSpec::PiecewiseConstant {
                 cells: inner.size("cells", MOST_CELLS)?.unwrap_or(cells),
                 of: Box::new(oracle(&inner, of)?),
             }
@@ -372,8 +372,8 @@ fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError
 /// Each kind where nothing more is said.
 fn plain_oracle(kind: OracleKind) -> OracleSpec {
     match kind {
-        OracleKind::Argmin => OracleSpec::default(),
-        OracleKind::Linear => OracleSpec::Linear {
+        OracleKind::Argmin => OracleSpec::paper(),
+        OracleKind::Linear => OracleSpec::LeastSquares {
             forecaster: Forecaster::VovkAzouryWarmuth,
             lambda: 1.0,
             squares: true,
@@ -384,7 +384,7 @@ fn plain_oracle(kind: OracleKind) -> OracleSpec {
             seed: 0,
         },
         // As in the learner that needs no tuning.
-        OracleKind::Outcomes => OracleSpec::Outcomes {
+        OracleKind::Outcomes => OracleSpec::LatentOutcome {
             outcomes: 32,
             hidden: [32, 32],
             seed: 0,
@@ -394,7 +394,7 @@ fn plain_oracle(kind: OracleKind) -> OracleSpec {
             hidden: [32, 32],
             seed: 0,
         },
-        OracleKind::Steps => OracleSpec::Steps {
+        OracleKind::Steps => OracleSpec::PiecewiseConstant {
             cells: 128,
             of: Box::new(plain_oracle(OracleKind::Curves)),
         },

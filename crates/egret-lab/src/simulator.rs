@@ -333,7 +333,7 @@ pub(crate) mod tests {
                 explorer,
                 // A grid up to 1,024 takes seconds where draws are dear.
                 taus: vec![32.0],
-                ..Settings::default()
+                ..Settings::paper()
             };
             let oracle = simulator.oracle(oracle).expect("it fits");
             let mut learner =
@@ -347,13 +347,11 @@ pub(crate) mod tests {
                     sum += world.regret(round, &decision.action).expect("known");
                 }
                 let loss = world.loss(round, &decision.action);
-                learner
-                    .learn(&[decision.observed(x, loss)])
-                    .expect("learned");
+                learner.learn(&decision.observed(x, loss)).expect("learned");
             }
             sum / (rounds - rounds / 2) as f64
         };
-        (play(Settings::default().explorer), play(Explorer::Uniform))
+        (play(Settings::paper().explorer), play(Explorer::Uniform))
     }
 
     #[test]

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_learner_beats_uniform_play() {
-        let linear = OracleSpec::Linear {
+        let linear = OracleSpec::LeastSquares {
             forecaster: Forecaster::Ridge,
             lambda: 1.0,
             squares: true,

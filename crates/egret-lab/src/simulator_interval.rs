@@ -1,6 +1,6 @@
 use egret::{
-    Blueprint, Context, OracleSpec, OracleSpecError, ReferenceMeasure, RegressionOracle, Space,
-    UniformInterval,
+    Blueprint, Context, Interval, OracleSpec, OracleSpecError, ReferenceMeasure, RegressionOracle,
+    Space,
 };
 
 use crate::Truth;
@@ -109,7 +109,7 @@ impl Truth for BimodalTruth {
 }
 
 fn measure() -> Box<dyn ReferenceMeasure<Context, f64>> {
-    Box::new(UniformInterval::new(0.0, 1.0).expect("0 < 1"))
+    Box::new(Interval::new(0.0, 1.0).expect("0 < 1"))
 }
 
 fn oracle(spec: &OracleSpec) -> Result<Box<dyn RegressionOracle<Context, f64>>, OracleSpecError> {

@@ -1,8 +1,8 @@
 use std::ops::Range;
 
 use egret::{
-    ActionFeatures, Catalogue, Context, Item, OracleSpec, OracleSpecError, Product,
-    ReferenceMeasure, RegressionOracle, UniformInterval,
+    ActionFeatures, Catalogue, Context, Interval, Item, OracleSpec, OracleSpecError, Product,
+    ReferenceMeasure, RegressionOracle,
 };
 
 use crate::Truth;
@@ -46,7 +46,7 @@ impl Truth for MixedTruth {
 
     fn measure(&self) -> Box<dyn ReferenceMeasure<Context, (Item, f64)>> {
         let kinds = Catalogue::uniform(KINDS).expect("five");
-        let numbers = UniformInterval::new(0.0, 1.0).expect("0 < 1");
+        let numbers = Interval::new(0.0, 1.0).expect("0 < 1");
         Box::new(Product::new(kinds, numbers))
     }
 
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_learner_beats_uniform_play() {
-        let linear = OracleSpec::Linear {
+        let linear = OracleSpec::LeastSquares {
             forecaster: Forecaster::Ridge,
             lambda: 1.0,
             squares: false,

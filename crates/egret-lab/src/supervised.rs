@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use egret::{
-    Blueprint, Context, EventRng, Loss, OracleSpec, OracleSpecError, ReferenceMeasure,
-    RegressionOracle, Space, Stream, UniformInterval,
+    Blueprint, Context, EventRng, Interval, Loss, OracleSpec, OracleSpecError, ReferenceMeasure,
+    RegressionOracle, Space, Stream,
 };
 
 use crate::{Environment, LossFunction, World};
@@ -144,7 +144,7 @@ impl Environment<f64> for SupervisedToBandit {
     }
 
     fn measure(&self) -> Box<dyn ReferenceMeasure<Context, f64>> {
-        Box::new(UniformInterval::new(0.0, 1.0).expect("0 < 1"))
+        Box::new(Interval::new(0.0, 1.0).expect("0 < 1"))
     }
 
     fn oracle(

@@ -37,7 +37,7 @@ const AHEAD: u64 = 1 << 24;
 /// let folder = tempfile::tempdir()?;
 /// let file = folder.path().join("exhaust.parquet");
 /// let mut writer = Writer::create(&file, Format::Parquet)?;
-/// for propensity in [Propensity::Density(Density::new(2.0)?), Propensity::Atom] {
+/// for propensity in [Propensity::Density(Density::new(2.0)?), Propensity::PointMass] {
 ///     let mut record = Record::bare(Context::dense(vec![1.0])?, 0.5.into(), propensity);
 ///     record.loss = Some(Loss::new(0.25)?);
 ///     writer.write(&record)?;

@@ -38,7 +38,7 @@ impl Draft {
     pub(crate) fn new() -> Self {
         let nothing = Context::dense(Vec::new()).expect("no feature is not a number");
         Self {
-            record: Record::bare(nothing, LoggedAction::Number(0.0), Propensity::Atom),
+            record: Record::bare(nothing, LoggedAction::Number(0.0), Propensity::PointMass),
             version: None,
             context: None,
             action: None,
@@ -82,7 +82,7 @@ impl Draft {
         record.action = action.check()?.in_space(record.mu.as_deref());
         record.propensity = match (self.atom, self.density) {
             (Some(true), Some(density)) => return Err(RowError::AtomWithDensity { density }),
-            (Some(true), None) => Propensity::Atom,
+            (Some(true), None) => Propensity::PointMass,
             (_, Some(density)) => Propensity::Density(Density::new(density)?),
             (_, None) => return Err(RowError::NoPropensity),
         };

@@ -1,4 +1,4 @@
-use egret::{DensityKind, Guarantee, OutOfRange};
+use egret::{CertifiedBy, DensityKind, OutOfRange};
 
 use crate::{LossSource, Mode, Record, RowError, Time};
 
@@ -149,7 +149,7 @@ pub(crate) const FIELDS: &[Field] = &[
     field!("passProb", Number(PositiveShare), pass_prob),
     field!("seed", Count, seed),
     field!("rng", Text, rng),
-    field!("modelVersion", Count, model_version),
+    field!("modelVersion", Count, batches_learned),
     field!("epoch", Small, epoch),
     field!("mode", Word, mode, MODES),
     field!("deferred", Flag, deferred),
@@ -164,11 +164,11 @@ const DENSITY_KINDS: [(&str, DensityKind); 2] = [
     ("marginal", DensityKind::Marginal),
 ];
 
-const CERTIFICATES: [(&str, Guarantee); 4] = [
-    ("exact", Guarantee::Exact),
-    ("mixture", Guarantee::Mixture),
-    ("betting", Guarantee::Betting),
-    ("fixed", Guarantee::FixedSample),
+const CERTIFICATES: [(&str, CertifiedBy); 4] = [
+    ("exact", CertifiedBy::Exact),
+    ("mixture", CertifiedBy::Mixture),
+    ("betting", CertifiedBy::Betting),
+    ("fixed", CertifiedBy::FixedSample),
 ];
 
 const MODES: [(&str, Mode); 3] = [

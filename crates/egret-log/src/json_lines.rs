@@ -42,7 +42,7 @@ pub(crate) fn write(record: &Record, out: &mut Vec<u8>) {
                 name,
                 match record.propensity {
                     Propensity::Density(_) => "density",
-                    Propensity::Atom => "atom",
+                    Propensity::PointMass => "atom",
                 },
             ),
             // The null of an atom is written out, for tools that take their columns from the first line.

@@ -249,7 +249,7 @@ impl Layout {
                     Arc::new(StringArray::from_iter_values(rows.map(
                         |record| match record.propensity {
                             Propensity::Density(_) => "density",
-                            Propensity::Atom => "atom",
+                            Propensity::PointMass => "atom",
                         },
                     )))
                 }

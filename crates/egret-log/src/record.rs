@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use egret::{
-    CappedDraw, Certificate, Context, Decision, Density, DensityKind, Guarantee, Loss,
+    CappedDraw, Certificate, CertifiedBy, Context, Decision, Density, DensityKind, Loss,
     NormalizingConstant, OutOfRange, Propensity, Space,
 };
 
@@ -74,7 +74,7 @@ pub struct Record {
     /// Draws of μ that β took.
     pub beta_draws: Option<u64>,
     /// What β rests on.
-    pub certificate: Option<Guarantee>,
+    pub certificate: Option<CertifiedBy>,
     /// Draws of μ that the action took.
     pub proposals: Option<u64>,
     /// z(β), or its unbiased estimate.
@@ -88,7 +88,7 @@ pub struct Record {
     /// Which generator.
     pub rng: Option<String>,
     /// How many batches the model had learned.
-    pub model_version: Option<u64>,
+    pub batches_learned: Option<u64>,
     /// Which settings were in force.
     pub epoch: Option<u32>,
     /// What the loop did with the decision.
@@ -132,7 +132,7 @@ impl Record {
     where
         A: Clone + Into<LoggedAction>,
     {
-        let capped = decision.capped.as_ref();
+        let capped = decision.capped_igw.as_ref();
         let proof = capped.map(|capped| &capped.certificate);
         Self {
             event: Some(decision.event),
@@ -146,13 +146,13 @@ impl Record {
             kappa_inf: proof.map(|proof| proof.kappa_inf),
             delta: proof.map(|proof| proof.delta),
             beta_draws: proof.map(|proof| proof.draws as u64),
-            certificate: proof.map(|proof| proof.guarantee),
+            certificate: proof.map(|proof| proof.certified_by),
             proposals: Some(decision.proposals as u64),
             z: capped.map(|capped| capped.z.value),
             z_draws: capped.map(|capped| capped.z.draws as u64),
             seed: Some(decision.seed),
             rng: Some(PHILOX.to_owned()),
-            model_version: Some(decision.model_version),
+            batches_learned: Some(decision.batches_learned),
             epoch: Some(decision.epoch),
             ..Self::bare(context, decision.action.clone().into(), decision.propensity)
         }
@@ -189,7 +189,7 @@ impl Record {
             pass_prob: None,
             seed: None,
             rng: None,
-            model_version: None,
+            batches_learned: None,
             epoch: None,
             mode: None,
             deferred: None,
@@ -217,10 +217,10 @@ impl Record {
             tau_index: needed(self.tau_index, "tauIndex")?,
             tau_probability: needed(self.tau_prob, "tauProb")?,
             gamma: needed(self.gamma, "gamma")?,
-            capped: self.capped()?,
+            capped_igw: self.capped()?,
             proposals: count(needed(self.proposals, "proposals")?, "proposals")?,
             seed: needed(self.seed, "seed")?,
-            model_version: needed(self.model_version, "modelVersion")?,
+            batches_learned: needed(self.batches_learned, "modelVersion")?,
             epoch: needed(self.epoch, "epoch")?,
         })
     }
@@ -242,7 +242,7 @@ impl Record {
             g: needed(self.g, "g")?,
             certificate: Certificate {
                 beta: needed(self.beta, "beta")?,
-                guarantee: needed(self.certificate, "certificate")?,
+                certified_by: needed(self.certificate, "certificate")?,
                 kappa_inf: needed(self.kappa_inf, "kappaInf")?,
                 delta: needed(self.delta, "delta")?,
                 draws: count(needed(self.beta_draws, "betaDraws")?, "betaDraws")?,

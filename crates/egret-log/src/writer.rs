@@ -14,7 +14,7 @@ use crate::{Format, Record, WriteError, dsjson, json_lines};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let file = folder.path().join("exhaust.parquet");
-/// let record = Record::bare(Context::dense(vec![1.0])?, 0.5.into(), Propensity::Atom);
+/// let record = Record::bare(Context::dense(vec![1.0])?, 0.5.into(), Propensity::PointMass);
 /// let mut writer = Writer::create(&file, Format::Parquet)?;
 /// writer.write(&record)?;
 /// assert_eq!(writer.finish()?, 1);

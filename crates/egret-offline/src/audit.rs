@@ -1,5 +1,5 @@
 use egret::{
-    Action, Batch, Decision, DensityKind, Guarantee, Learner, LoadError, Loss, LossCurve,
+    Action, Batch, CertifiedBy, Decision, DensityKind, Learner, LoadError, Loss, LossCurve,
     OutOfRange, Propensity, ReferenceMeasure, ReplayError,
 };
 use rayon::prelude::*;
@@ -34,14 +34,14 @@ use crate::test_martingale::{MeanTerm, MeanTest, ProposalTest};
 /// exceeds, where it is drawn. A point mass counts as 1/p = 0, for E[h/p; not a point mass] = E_μ h just as well.
 ///
 /// ```
-/// use egret::{Decision, FunctionOracle, Learner, Settings, UniformInterval};
+/// use egret::{Decision, FunctionOracle, Learner, Settings, Interval};
 /// use egret_offline::{Audited, Auditor};
 ///
 /// let oracle = FunctionOracle::new(|_: &(), actions: &Vec<f64>, out: &mut [f64]| {
 ///     out.copy_from_slice(actions);
 /// });
-/// let mu = UniformInterval::new(0.0, 1.0)?;
-/// let mut learner = Learner::new(Box::new(mu), Box::new(oracle), Settings::default())?;
+/// let mu = Interval::new(0.0, 1.0)?;
+/// let mut learner = Learner::new(Box::new(mu), Box::new(oracle), Settings::paper())?;
 /// let mut auditor = Auditor::new(Some(Box::new(mu)), None, 0.01)?;
 /// for event in 0..100 {
 ///     let decision = learner.decide(event, &())?;
@@ -238,7 +238,7 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Auditor<X, A> {
                 }
             }
         }
-        if event.decision.propensity == Propensity::Atom {
+        if event.decision.propensity == Propensity::PointMass {
             self.atoms += 1;
         }
         if let Some(drawn) = seen.proposals {
@@ -387,14 +387,14 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Look<'_, X, A> {
     ) -> Seen {
         let decision = &event.decision;
         let density = decision.propensity.density();
-        let bound = decision.capped.map(|capped| {
+        let bound = decision.capped_igw.map(|capped| {
             let gap = (1.0 - capped.certificate.beta).max(0.0);
             (1.0 + decision.gamma * gap) / decision.tau
         });
         // A density over all τ is not one given the τ that was drawn: its scale must not depend on it.
         let bound = bound.filter(|_| decision.density_kind == DensityKind::Conditional);
-        let largest = decision.capped.zip(bound).map(|(capped, bound)| {
-            if capped.z.draws == 0 && capped.certificate.guarantee == Guarantee::Exact {
+        let largest = decision.capped_igw.zip(bound).map(|(capped, bound)| {
+            if capped.z.draws == 0 && capped.certificate.certified_by == CertifiedBy::Exact {
                 bound
             } else {
                 bound * decision.tau
@@ -409,8 +409,8 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Look<'_, X, A> {
             bin: self.bins.map_or(0, |bins| bins.of(&decision.action)),
             masses,
             fhat,
-            proposals: decision.capped.and_then(|capped| {
-                (capped.certificate.guarantee != Guarantee::Exact).then_some(Drawn {
+            proposals: decision.capped_igw.and_then(|capped| {
+                (capped.certificate.certified_by != CertifiedBy::Exact).then_some(Drawn {
                     proposals: decision.proposals as f64,
                     tau: decision.tau,
                     z: capped.z.value,
@@ -467,12 +467,12 @@ impl<X: Clone + Send + Sync, A: Placed + PartialEq> Look<'_, X, A> {
 /// What no record can be, however lucky.
 fn contradiction<A>(decision: &Decision<A>) -> Option<&'static str> {
     const SLACK: f64 = 1e-9;
-    let capped = decision.capped?;
+    let capped = decision.capped_igw?;
     let (tau, gamma) = (decision.tau, decision.gamma);
     let (g, z) = (capped.g, capped.z.value);
     let least = tau / (1.0 + gamma * (1.0 - capped.certificate.beta).max(0.0));
     let density = decision.propensity.density().map_or(0.0, |p| p.get());
-    let computed = capped.certificate.guarantee == Guarantee::Exact;
+    let computed = capped.certificate.certified_by == CertifiedBy::Exact;
     [
         (g <= tau * (1.0 + SLACK), "g exceeds tau"),
         (

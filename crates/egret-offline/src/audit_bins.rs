@@ -46,7 +46,7 @@ impl Placed for Item {
 impl Bins {
     /// Cuts at quantiles of μ on the line, or between items; elsewhere by draws of μ at `x`.
     pub(crate) fn new<X: ?Sized, A: Placed>(measure: &dyn ReferenceMeasure<X, A>, x: &X) -> Self {
-        if let Some(line) = measure.on_the_line() {
+        if let Some(line) = measure.as_line() {
             let mut edges: Vec<f64> = (1..BINS).map(|bin| bin as f64 / BINS as f64).collect();
             line.quantiles(&mut edges);
             return Self {
@@ -113,13 +113,13 @@ fn places<A: Placed>(drawn: &A::Batch) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use egret::{Catalogue, UniformBox, UniformInterval};
+    use egret::{Catalogue, Interval, UniformBox};
 
     use super::*;
 
     #[test]
     fn a_line_is_cut_at_its_quantiles() {
-        let mu = UniformInterval::new(0.0, 4.0).expect("in order");
+        let mu = Interval::new(0.0, 4.0).expect("in order");
         let bins = Bins::new(&mu, &());
         assert_eq!(bins.len(), 8);
         assert_eq!(

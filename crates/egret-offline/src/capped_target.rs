@@ -1,5 +1,5 @@
 use egret::{
-    Action, AnyLearner, Batch, Blueprint, Decision, Explorer, Guarantee, Igw, Learner, LossCurve,
+    Action, AnyLearner, Batch, Blueprint, CertifiedBy, Decision, Explorer, Igw, Learner, LossCurve,
     Measure, Model, ModelError, RegressionOracle, Settings,
 };
 
@@ -65,8 +65,10 @@ impl<'a, X: ?Sized, A: Action> CappedTarget<'a, X, A> {
 
 /// The factor of g that makes it a density, unbiased given β.
 fn kappa<A>(decision: &Decision<A>) -> f64 {
-    match decision.capped {
-        Some(capped) if capped.certificate.guarantee == Guarantee::Exact => 1.0 / capped.z.value,
+    match decision.capped_igw {
+        Some(capped) if capped.certificate.certified_by == CertifiedBy::Exact => {
+            1.0 / capped.z.value
+        }
         _ => decision.proposals as f64 / decision.tau,
     }
 }
@@ -92,7 +94,7 @@ impl<X: ?Sized, A: Action> Target<X, A> for CappedTarget<'_, X, A> {
                 .decide_seeded(seed, chance.event, x, &mut work.decision)?;
             // The uniform explorer is CappedIGW at τ = 1, and every learner of this target is one of the two.
             let beta = decision
-                .capped
+                .capped_igw
                 .map_or(1.0, |capped| capped.certificate.beta);
             let igw = Igw::new(decision.tau, decision.gamma)?;
             sum += igw.weight(fhat, beta) * kappa(&decision);
@@ -128,7 +130,9 @@ impl<X: ?Sized, A: Action> Target<X, A> for CappedTarget<'_, X, A> {
             return "uniform".to_owned();
         }
         let taus = self.learner.corral().taus();
-        let gamma = settings.gamma.gamma(self.learner.model_version(), taus[0]);
+        let gamma = settings
+            .gamma
+            .gamma(self.learner.batches_learned(), taus[0]);
         match taus {
             [tau] => format!("CappedIGW, tau {tau}, gamma {gamma}"),
             taus => format!("CappedIGW, {} values of tau, gamma {gamma}", taus.len()),

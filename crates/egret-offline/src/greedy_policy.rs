@@ -1,4 +1,4 @@
-use egret::{LossCurve, OnTheLine, RegressionOracle, UniformInterval};
+use egret::{Interval, LineMeasure, LossCurve, RegressionOracle};
 
 use crate::kernel::PointPolicy;
 use crate::target::{TargetError, TargetWork};
@@ -19,7 +19,7 @@ const GRID: usize = 1024;
 
 impl<'a, X: ?Sized> GreedyPolicy<'a, X> {
     /// Greedy by this oracle.
-    pub fn new(oracle: &'a dyn RegressionOracle<X, f64>, interval: &UniformInterval) -> Self {
+    pub fn new(oracle: &'a dyn RegressionOracle<X, f64>, interval: &Interval) -> Self {
         let (low, high) = interval.bounds();
         let mut grid: Vec<f64> = (0..GRID)
             .map(|place| (place as f64 + 0.5) / GRID as f64)

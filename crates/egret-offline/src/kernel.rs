@@ -1,6 +1,6 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use egret::{Batch, OnTheLine, OutOfRange, UniformInterval};
+use egret::{Batch, Interval, LineMeasure, OutOfRange};
 use serde::{Deserialize, Serialize};
 
 use crate::target::{Chance, Target, TargetError, TargetWork, Use};
@@ -35,7 +35,7 @@ impl Kernel {
     pub fn new(
         shape: KernelShape,
         bandwidth: f64,
-        interval: &UniformInterval,
+        interval: &Interval,
     ) -> Result<Self, OutOfRange> {
         OutOfRange::unless(
             0.0 < bandwidth && bandwidth.is_finite(),

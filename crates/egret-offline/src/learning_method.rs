@@ -159,7 +159,7 @@ mod tests {
             (atoms_at_cap, [0.5, 5.0, 5.0]),
             (Method::doubly_robust(), [0.5, 5.0, 0.0]),
         ] {
-            let found = [at(2.0), at(0.01), Propensity::Atom].map(|p| method.weight(p).get());
+            let found = [at(2.0), at(0.01), Propensity::PointMass].map(|p| method.weight(p).get());
             assert_eq!(found, weights, "{method:?}");
         }
     }

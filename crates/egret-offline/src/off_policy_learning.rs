@@ -121,12 +121,12 @@ impl TrainingSettings {
 
 fn sees_all_at_once(oracle: &OracleSpec) -> bool {
     match oracle {
-        OracleSpec::Linear { .. } => true,
+        OracleSpec::LeastSquares { .. } => true,
         OracleSpec::Aggregation(members) => members.iter().any(sees_all_at_once),
-        OracleSpec::Steps { of, .. } => sees_all_at_once(of),
+        OracleSpec::PiecewiseConstant { of, .. } => sees_all_at_once(of),
         OracleSpec::Argmin { .. }
         | OracleSpec::Fourier { .. }
-        | OracleSpec::Outcomes { .. }
+        | OracleSpec::LatentOutcome { .. }
         | OracleSpec::Curves { .. } => false,
     }
 }
@@ -160,7 +160,7 @@ impl<X, A: Action> Copy for Lesson<'_, X, A> {}
 /// ```
 /// use egret::{
 ///     Context, Density, EventRng, FourierRegression, FourierSettings, Loss, Number, Propensity,
-///     RegressionOracle, Stream, UniformInterval,
+///     RegressionOracle, Stream, Interval,
 /// };
 /// use egret_offline::{Lesson, LoggedExample, Order, Split, Training, TrainingSettings};
 ///
@@ -181,7 +181,7 @@ impl<X, A: Action> Copy for Lesson<'_, X, A> {}
 ///     Box::new(FourierRegression::new(Number, settings.clone()).expect("in range"))
 /// };
 /// let parts = Split::paper().parts(examples.len(), Order::Log);
-/// let measure = UniformInterval::new(0.0, 1.0)?;
+/// let measure = Interval::new(0.0, 1.0)?;
 /// let lesson = Lesson { examples: &examples, parts: &parts, measure: &measure, oracle: &oracle };
 ///
 /// let mut training = Training::new(lesson, TrainingSettings::default())?;
@@ -611,7 +611,7 @@ pub enum LearningError {
     Refused(ContextError),
     /// The oracle predicted NaN.
     #[error("row {row}: the oracle predicted NaN")]
-    NotANumber {
+    NanPrediction {
         /// Which row of the log, from 0.
         row: usize,
     },
@@ -666,7 +666,7 @@ mod tests {
 
     #[test]
     fn least_squares_pass_once_in_an_aggregation_too() {
-        let ridge = OracleSpec::Linear {
+        let ridge = OracleSpec::LeastSquares {
             forecaster: Forecaster::Ridge,
             lambda: 1.0,
             squares: false,

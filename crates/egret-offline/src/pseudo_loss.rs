@@ -78,7 +78,7 @@ impl<A: Action> Terms<A> {
             LossCurve::new(first(place), x, &mut prepared)
                 .map_err(at_row)?
                 .predict(&actions, &mut fhats)
-                .map_err(|_| LearningError::NotANumber { row })?;
+                .map_err(|_| LearningError::NanPrediction { row })?;
             let correction = (draws + 1) as f64 * (loss.get() - fhats[0]);
             terms.push(Term {
                 action: action.clone(),
@@ -121,7 +121,7 @@ impl<A: Action> Terms<A> {
             LossCurve::new(oracle, &examples[row].x, &mut prepared)
                 .map_err(|error| LearningError::Context { row, error })?
                 .predict(&actions, &mut fhats)
-                .map_err(|_| LearningError::NotANumber { row })?;
+                .map_err(|_| LearningError::NanPrediction { row })?;
             for (term, fhat) in terms.iter().zip(&fhats) {
                 let residual = fhat - term.target.get();
                 sum += term.weight.get() * residual * residual;
@@ -137,7 +137,7 @@ fn finite(value: f64) -> PseudoLoss {
 
 #[cfg(test)]
 mod tests {
-    use egret::{Density, FunctionOracle, Loss, Propensity, UniformInterval};
+    use egret::{Density, FunctionOracle, Interval, Loss, Propensity};
 
     use super::*;
 
@@ -189,7 +189,7 @@ mod tests {
 
         let examples = log(200_000, 0.2);
         let rows: Vec<usize> = (0..examples.len()).collect();
-        let measure = UniformInterval::new(0.0, 1.0).expect("in order");
+        let measure = Interval::new(0.0, 1.0).expect("in order");
         let method = Method::doubly_robust();
         for (first, draws) in [(0.9, 1), (0.25, 1), (0.9, 3)] {
             let first = constant(first);
@@ -217,14 +217,14 @@ mod tests {
     #[test]
     fn rows_that_count_nothing_are_no_terms() {
         let mut examples = log(4, 0.0);
-        examples[2].propensity = Propensity::Atom;
+        examples[2].propensity = Propensity::PointMass;
         let rows = [3, 2, 0];
         let ips = Terms::losses(Method::clipped_ips(), &examples, &rows);
         assert_eq!(ips.rows, [3, 0]);
         let direct = Terms::losses(Method::DirectMethod, &examples, &rows);
         assert_eq!(direct.rows, rows);
         // Doubly robust, the context of a point mass still counts, and its loss does not.
-        let measure = UniformInterval::new(0.0, 1.0).expect("in order");
+        let measure = Interval::new(0.0, 1.0).expect("in order");
         let first = constant(0.5);
         let method = Method::doubly_robust();
         let terms = Terms::pseudo_losses((method, 1), (&examples, &rows), &measure, |_| &first, 5)

@@ -117,7 +117,7 @@ fn oracle_name(oracle: &OracleSpec) -> String {
             hidden: Some([first, second]),
             ..
         } => format!("network {first}-{second}"),
-        OracleSpec::Linear {
+        OracleSpec::LeastSquares {
             forecaster,
             squares,
             ..
@@ -131,9 +131,11 @@ fn oracle_name(oracle: &OracleSpec) -> String {
         }
         OracleSpec::Fourier { features, .. } => format!("fourier {features}"),
         OracleSpec::Aggregation(members) => format!("aggregation of {}", members.len()),
-        OracleSpec::Outcomes { outcomes, .. } => format!("outcomes {outcomes}"),
+        OracleSpec::LatentOutcome { outcomes, .. } => format!("outcomes {outcomes}"),
         OracleSpec::Curves { cosines, .. } => format!("curves {cosines}"),
-        OracleSpec::Steps { cells, of } => format!("{} in {cells} steps", oracle_name(of)),
+        OracleSpec::PiecewiseConstant { cells, of } => {
+            format!("{} in {cells} steps", oracle_name(of))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use egret::{Action, Decision, Event, Learner, LoadError, Loss, Propensity};
+use egret::{Action, Decision, Learner, LoadError, Loss, Observed, Propensity};
 
 /// Finds the model that made each decision of a log, in the order of the log.
 ///
@@ -35,7 +35,7 @@ impl Version {
     pub fn of<A>(decision: &Decision<A>) -> Self {
         Self {
             epoch: decision.epoch,
-            batches: decision.model_version,
+            batches: decision.batches_learned,
         }
     }
 
@@ -43,7 +43,7 @@ impl Version {
     pub fn held_by<X: ?Sized, A: Action>(learner: &Learner<X, A>) -> Self {
         Self {
             epoch: learner.settings().epoch,
-            batches: learner.model_version(),
+            batches: learner.batches_learned(),
         }
     }
 }
@@ -168,7 +168,7 @@ impl<X: Clone, A: Action> Replayer<X, A> {
 
     /// Learns the batch of the version gone to last.
     fn learn(&mut self) -> Result<(), String> {
-        let now = self.learner.model_version();
+        let now = self.learner.batches_learned();
         if self.too_many {
             return Err(format!(
                 "version {now} decided more than {MOST_IN_BATCH} events, too many to learn from at once"
@@ -181,7 +181,7 @@ impl<X: Clone, A: Action> Replayer<X, A> {
                     "an event of version {now} has no loss to learn from"
                 ));
             };
-            events.push(Event {
+            events.push(Observed {
                 x: &played.x,
                 action: &played.action,
                 loss,

@@ -1,5 +1,5 @@
 use egret::{
-    Action, Batch, ContextError, DecideError, EventRng, LossCurve, NotANumber, OutOfRange,
+    Action, Batch, ContextError, DecideError, EventRng, LossCurve, NanPrediction, OutOfRange,
     RegressionOracle, Stream, Workspace,
 };
 
@@ -151,7 +151,7 @@ pub enum TargetError {
     Context(#[from] ContextError),
     /// The oracle predicted NaN.
     #[error(transparent)]
-    NotANumber(#[from] NotANumber),
+    NanPrediction(#[from] NanPrediction),
     /// The learner cannot decide.
     #[error(transparent)]
     Decide(#[from] DecideError),

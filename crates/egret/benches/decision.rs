@@ -15,10 +15,10 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use egret::{
-    ArgminDispersion, BettingMartingale, CappedIgw, Context, DrawBuffers, Draws, Event, EventRng,
-    Example, Explorer, FixedSample, GammaSchedule, Igw, Learner, LearningRate, LinearArgmin, Loss,
-    LossCurve, MixtureMartingale, Normalization, Normalizer, Promise, RegressionOracle, Settings,
-    Stream, UniformInterval, Weight,
+    ArgminDispersion, BettingMartingale, CappedIgw, Context, DrawBuffers, Draws, EventRng, Example,
+    Explorer, FixedSample, GammaSchedule, Igw, Interval, Learner, LearningRate, LinearArgmin, Loss,
+    LossCurve, MixtureMartingale, Normalization, Normalizer, Observed, RegressionOracle, Settings,
+    Stream, Tolerance, Weight,
 };
 
 const FEATURES: usize = 10;
@@ -96,11 +96,11 @@ fn plain_loop(
 }
 
 fn normalizer(criterion: &mut Criterion) {
-    let promise = Promise::new(24.0, 0.025).expect("the paper's Table 1");
+    let tolerance = Tolerance::new(24.0, 0.025).expect("the paper's Table 1");
     let normalizers: [(&str, Box<dyn Normalizer>); 3] = [
-        ("betting", Box::new(BettingMartingale::new(promise))),
-        ("mixture", Box::new(MixtureMartingale::new(promise))),
-        ("fixed sample", Box::new(FixedSample::new(promise))),
+        ("betting", Box::new(BettingMartingale::new(tolerance))),
+        ("mixture", Box::new(MixtureMartingale::new(tolerance))),
+        ("fixed sample", Box::new(FixedSample::new(tolerance))),
     ];
     let mut group = criterion.benchmark_group("normalizer");
     for (tau, gamma) in [(2.0, 16.0), (20.0, 304.0), (200.0, 6368.0)] {
@@ -143,7 +143,7 @@ fn decision(criterion: &mut Criterion) {
     ] {
         let settings = Settings {
             explorer: capped(normalization),
-            ..Settings::default()
+            ..Settings::paper()
         };
         let mut learner = learner(settings);
         let mut first = 0;
@@ -170,11 +170,11 @@ fn play(learner: &mut Learner<Context, f64>, first: &mut u64) {
             .decide(*first + i as u64, &contexts[i])
             .expect("an action")
     });
-    let events: [Event<'_, Context, f64>; BATCH] = std::array::from_fn(|i| {
+    let events: [Observed<&Context, f64>; BATCH] = std::array::from_fn(|i| {
         let loss = (decisions[i].action - target(&contexts[i])).abs();
         decisions[i].observed(&contexts[i], Loss::new(loss).expect("in range"))
     });
-    learner.learn(&events).expect("a loss");
+    learner.learn_batch(&events).expect("a loss");
     *first += BATCH as u64;
 }
 
@@ -191,9 +191,9 @@ fn tau(criterion: &mut Criterion) {
                 explorer: capped(normalization),
                 gamma: GammaSchedule::constant(9_001.0).expect("in range"),
                 taus: vec![tau],
-                ..Settings::default()
+                ..Settings::paper()
             };
-            let mut learner = learner(settings);
+            let learner = learner(settings);
             let x = context(0);
             let mut event = 0;
             group.bench_function(format!("{name}, tau {tau}"), |bencher| {
@@ -239,7 +239,7 @@ fn taught(mut oracle: ArgminDispersion<LinearArgmin>) -> ArgminDispersion<Linear
 }
 
 fn learner(settings: Settings) -> Learner<Context, f64> {
-    let actions = UniformInterval::new(0.0, 1.0).expect("in order");
+    let actions = Interval::new(0.0, 1.0).expect("in order");
     Learner::new(Box::new(actions), Box::new(taught(oracle())), settings).expect("in range")
 }
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use egret::{
-    ArgminDispersion, CappedIgw, Context, Decision, Event, EventRng, Explorer, Learner,
-    LearningRate, LinearArgmin, Loss, Normalization, Settings, Stream, UniformInterval,
+    ArgminDispersion, CappedIgw, Context, Decision, EventRng, Explorer, Interval, Learner,
+    LearningRate, LinearArgmin, Loss, Normalization, Observed, Settings, Stream,
 };
 
 const HELP: &str = "\
@@ -142,7 +142,7 @@ fn play(
         }
         let deciding = start.elapsed();
 
-        let events: Vec<Event<'_, Context, f64>> = decisions
+        let events: Vec<Observed<&Context, f64>> = decisions
             .iter()
             .zip(rows)
             .map(|(decision, row)| {
@@ -151,7 +151,7 @@ fn play(
             })
             .collect::<Result<_, egret::OutOfRange>>()?;
         let start = Instant::now();
-        learner.learn(&events)?;
+        learner.learn_batch(&events)?;
         let learning = start.elapsed();
 
         // A batch that is half warm-up gives the other half of its time.
@@ -159,7 +159,7 @@ fn play(
         time += (deciding + learning).mul_f64(measured as f64 / rows.len() as f64);
         for (decision, event) in decisions.iter().zip(&events).skip(rows.len() - measured) {
             let capped = decision
-                .capped
+                .capped_igw
                 .as_ref()
                 .expect("CappedIGW says how it drew");
             sums.loss += event.loss.get();
@@ -190,7 +190,7 @@ fn learner(
 ) -> Result<Learner<Context, f64>, Box<dyn Error>> {
     let model = LinearArgmin::new(FEATURES)?;
     let oracle = ArgminDispersion::new(model, (0.0, 1.0), LearningRate::default())?;
-    let actions = UniformInterval::new(0.0, 1.0)?;
+    let actions = Interval::new(0.0, 1.0)?;
     // The rest of the default is the paper's online setting.
     let settings = Settings {
         explorer: Explorer::CappedIgw(CappedIgw {
@@ -198,7 +198,7 @@ fn learner(
             ..CappedIgw::default()
         }),
         seed,
-        ..Settings::default()
+        ..Settings::paper()
     };
     Ok(Learner::new(Box::new(actions), Box::new(oracle), settings)?)
 }

@@ -9,9 +9,9 @@ use std::error::Error;
 use std::time::Instant;
 
 use egret::{
-    ArgminDispersion, CappedIgw, Context, EventRng, Example, Explorer, GammaSchedule, Learner,
-    LearningRate, LinearArgmin, Loss, Normalization, RegressionOracle, Settings, Stream,
-    UniformInterval, Weight,
+    ArgminDispersion, CappedIgw, Context, EventRng, Example, Explorer, GammaSchedule, Interval,
+    Learner, LearningRate, LinearArgmin, Loss, Normalization, RegressionOracle, Settings, Stream,
+    Weight,
 };
 
 const FEATURES: usize = 10;
@@ -46,10 +46,10 @@ fn microseconds(
         }),
         gamma: GammaSchedule::constant(GAMMA)?,
         taus: vec![tau],
-        ..Settings::default()
+        ..Settings::paper()
     };
-    let actions = UniformInterval::new(0.0, 1.0)?;
-    let mut learner = Learner::new(Box::new(actions), Box::new(oracle.clone()), settings)?;
+    let actions = Interval::new(0.0, 1.0)?;
+    let learner = Learner::new(Box::new(actions), Box::new(oracle.clone()), settings)?;
     let contexts: Vec<Context> = (0..DECISIONS).map(context).collect::<Result<_, _>>()?;
     let mut least = f64::INFINITY;
     for _ in 0..RUNS {

@@ -6,9 +6,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use egret::{
-    Action, ArgminDispersion, CappedIgw, Catalogue, Context, Explorer, FunctionOracle, Item,
-    Learner, LearningRate, LinearArgmin, Loss, Normalization, Product, Settings, UniformBox,
-    UniformInterval, Vector, Vectors,
+    Action, ArgminDispersion, CappedIgw, Catalogue, Context, Explorer, FunctionOracle, Interval,
+    Item, Learner, LearningRate, LinearArgmin, Loss, Normalization, Product, Settings, UniformBox,
+    Vector, Vectors,
 };
 
 /// The system's allocator, counting what each thread asks of it.
@@ -51,13 +51,13 @@ fn settings(explorer: Explorer) -> Settings {
     Settings {
         explorer,
         taus: vec![2.0, 8.0, 32.0],
-        ..Settings::default()
+        ..Settings::paper()
     }
 }
 
 /// How many allocations 100 decisions make, after they have been made once before.
 fn warm<X, A: Action>(learner: &mut Learner<X, A>, x: &X) -> u64 {
-    let mut decide = || {
+    let decide = || {
         for event in 0..100 {
             learner.decide(event, x).expect("an action");
         }
@@ -69,7 +69,7 @@ fn warm<X, A: Action>(learner: &mut Learner<X, A>, x: &X) -> u64 {
 }
 
 fn learner_on_the_line(explorer: Explorer) -> (Learner<Context, f64>, Context) {
-    let measure = UniformInterval::new(0.0, 1.0).expect("in order");
+    let measure = Interval::new(0.0, 1.0).expect("in order");
     let model = LinearArgmin::new(3).expect("three features");
     let oracle = ArgminDispersion::new(model, (0.0, 1.0), LearningRate::default());
     let oracle = Box::new(oracle.expect("in order"));
@@ -80,7 +80,7 @@ fn learner_on_the_line(explorer: Explorer) -> (Learner<Context, f64>, Context) {
         let decision = learner.decide(event, &x).expect("an action");
         let loss = Loss::new((decision.action - 0.75).abs()).expect("in range");
         learner
-            .learn(&[decision.observed(&x, loss)])
+            .learn(&decision.observed(&x, loss))
             .expect("a good event");
     }
     (learner, x)
@@ -194,7 +194,7 @@ fn a_warm_decision_by_draws_allocates_nothing_elsewhere() {
         assert_eq!(warm(&mut learner, &()), 0, "{explorer:?}");
 
         let mixed = Product::new(
-            UniformInterval::new(0.0, 1.0).expect("in order"),
+            Interval::new(0.0, 1.0).expect("in order"),
             Catalogue::uniform(10).expect("ten"),
         );
         let oracle = FunctionOracle::new(

@@ -130,7 +130,7 @@ fn outcomes(data: &DataSet, seed: u64) -> Result<Vec<Outcome>> {
                 event: number,
             };
             let q = policy.density(chance, event.x, &event.decision.action, &mut work)?;
-            let capped = event.decision.capped.context("an event of CappedIGW")?;
+            let capped = event.decision.capped_igw.context("an event of CappedIGW")?;
             correct.push(q * capped.z.value / capped.g);
             as_if_1.push(q / capped.g);
             baselines.push(expected_loss(

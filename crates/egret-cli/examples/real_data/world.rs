@@ -1,7 +1,7 @@
 use anyhow::{Result, bail};
 use egret::{
-    AnyLearner, Blueprint, CappedIgw, Context, Decision, Explorer, GammaSchedule, Learner, Loss,
-    Model, Normalization, OracleSpec, Settings, Space, UniformInterval,
+    AnyLearner, Blueprint, CappedIgw, Context, Decision, Explorer, GammaSchedule, Interval,
+    Learner, Loss, Model, Normalization, OracleSpec, Settings, Space,
 };
 use egret_offline::{
     BestOf, CappedTarget, Chance, GreedyPolicy, Kernel, KernelShape, KernelTarget, Target,
@@ -45,13 +45,13 @@ impl<'a> World<'a> {
             space: SPACE,
             context_dim: data.features,
             embeddings: None,
-            oracle: OracleSpec::default(),
+            oracle: OracleSpec::paper(),
         };
         // β by draws, as for any action space; on an interval z could be computed, and κ would be 1.
         let settings = Settings {
             explorer: capped_igw(Normalization::Mixture),
             seed,
-            ..Settings::default()
+            ..Settings::paper()
         };
         let mut model = Model::new(blueprint, settings)?;
         let mut events = Vec::new();
@@ -128,12 +128,12 @@ impl<'a> World<'a> {
 
     /// What the policies are made of beside the model.
     pub fn parts(&self) -> Result<Parts<'_>> {
-        let interval = UniformInterval::new(0.0, 1.0)?;
+        let interval = Interval::new(0.0, 1.0)?;
         let settings = Settings {
             explorer: capped_igw(Normalization::Exact),
             gamma: GammaSchedule::constant(200.0)?,
             taus: vec![16.0],
-            ..Settings::default()
+            ..Settings::paper()
         };
         let AnyLearner::Number(other) = with_settings(&self.model, settings)? else {
             bail!("the actions are numbers");
@@ -166,7 +166,7 @@ pub type Policy<'p> = Box<dyn Target<Context, f64> + 'p>;
 
 /// What policies borrow.
 pub struct Parts<'a> {
-    interval: UniformInterval,
+    interval: Interval,
     greedy: GreedyPolicy<'a, Context>,
     other: Learner<Context, f64>,
 }

@@ -116,7 +116,7 @@ impl Weights {
     /// # Panics
     /// If the event was not CappedIGW's.
     pub fn density(self, logged: &Logged) -> f64 {
-        let capped = logged.decision.capped.expect("an event of CappedIGW");
+        let capped = logged.decision.capped_igw.expect("an event of CappedIGW");
         match self {
             Self::Correct => capped.g / capped.z.value,
             Self::KappaHat1 => capped.g,

@@ -33,7 +33,7 @@ impl OneDecision {
     pub fn new(learner: &PriceLearner, customer: &Customer, logged: &Logged) -> Result<Self> {
         const STEPS: usize = 1_000;
         let decision = &logged.decision;
-        let capped = decision.capped.context("a decision of CappedIGW")?;
+        let capped = decision.capped_igw.context("a decision of CappedIGW")?;
         let igw = Igw::new(decision.tau, decision.gamma)?;
         let prices: Vec<f64> = (0..=STEPS).map(|k| k as f64 / STEPS as f64).collect();
         let (mut buffer, mut fhat) = (Vec::new(), Vec::new());

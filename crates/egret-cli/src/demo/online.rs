@@ -70,7 +70,7 @@ pub fn capped_igw(seed: u64, normalization: Normalization) -> Settings {
             ..CappedIgw::default()
         }),
         seed,
-        ..Settings::default()
+        ..Settings::paper()
     }
 }
 
@@ -81,7 +81,7 @@ pub fn smooth_igw(seed: u64) -> Result<Settings> {
         gamma: GammaSchedule::power(1.0, 100.0, 0.75)?,
         taus: geometric_taus(2.0, 2048.0, 12)?,
         seed,
-        ..Settings::default()
+        ..Settings::paper()
     })
 }
 
@@ -90,7 +90,7 @@ pub fn uniform(seed: u64) -> Settings {
     Settings {
         explorer: Explorer::Uniform,
         seed,
-        ..Settings::default()
+        ..Settings::paper()
     }
 }
 
@@ -100,7 +100,7 @@ fn blueprint() -> Blueprint {
         space: SPACE,
         context_dim: FEATURES,
         embeddings: None,
-        oracle: OracleSpec::default(),
+        oracle: OracleSpec::paper(),
     }
 }
 
@@ -120,7 +120,7 @@ pub fn price_learner(settings: Settings) -> Result<PriceLearner> {
 
 /// The file of a model whose learner was saved.
 pub fn model_file(state: &[u8]) -> Result<Vec<u8>> {
-    let mut model = Model::new(blueprint(), Settings::default())?;
+    let mut model = Model::new(blueprint(), Settings::paper())?;
     match &mut model.learner {
         AnyLearner::Number(learner) => learner.load(state)?,
         _ => bail!("prices are numbers"),

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use egret::{
-    Context, DensityKind, GammaSchedule, Item, Loss, Model, Space, UniformInterval, Vector,
-};
+use egret::{Context, DensityKind, GammaSchedule, Interval, Item, Loss, Model, Space, Vector};
 use egret_log::{LoggedAction, Mode, OnBad, Reader, Record};
 use egret_offline::{
     BestOf, CappedTarget, Chance, GreedyPolicy, Kernel, KernelTarget, Target, TargetWork,
@@ -149,7 +147,7 @@ impl<'a> Parts<'a> {
 
     /// Whether one of the models had already learned when this decision was made, and more than this decision's.
     fn learned_from(&self, record: &Record) -> bool {
-        let version = record.model_version;
+        let version = record.batches_learned;
         let learned = |model: &Model| version.is_some_and(|version| version < model.version());
         self.models.values().any(learned)
     }
@@ -170,7 +168,7 @@ impl<'a> Parts<'a> {
 
 fn evaluate_number(parts: &Parts<'_>, log: Log) -> Result<Findings> {
     let interval = match parts.space() {
-        Ok(&Space::Interval { low, high }) => Some(UniformInterval::new(low, high)?),
+        Ok(&Space::Interval { low, high }) => Some(Interval::new(low, high)?),
         _ => None,
     };
     let mut greedy: BTreeMap<&Path, GreedyPolicy<'_, Context>> = BTreeMap::new();
@@ -196,7 +194,7 @@ fn evaluate_number(parts: &Parts<'_>, log: Log) -> Result<Findings> {
             )
         })?;
         let width = {
-            let (low, high) = egret::OnTheLine::bounds(interval);
+            let (low, high) = egret::LineMeasure::bounds(interval);
             high - low
         };
         let widths = match bandwidth {

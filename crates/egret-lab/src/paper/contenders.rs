@@ -111,13 +111,13 @@ impl Explored {
         };
         EgretContender {
             name: self.name(),
-            oracle: Some(OracleSpec::default()),
+            oracle: Some(OracleSpec::paper()),
             settings: Settings {
                 explorer,
                 gamma: GammaSchedule::power(constant, factor, power).expect("in range"),
                 taus: geometric_taus(least, greatest, 12).expect("in range"),
                 eta: 0.3 / 12.0,
-                ..Settings::default()
+                ..Settings::paper()
             },
             batch: 8,
         }

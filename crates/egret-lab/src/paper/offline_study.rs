@@ -78,7 +78,7 @@ impl Taught {
     }
 
     fn propensity(self, decision: &Decision<f64>) -> Propensity {
-        match (self, decision.capped) {
+        match (self, decision.capped_igw) {
             (Self::Ips, Some(capped)) => {
                 Propensity::Density(Density::new(capped.g).expect("0 < g <= τ"))
             }

@@ -1,6 +1,6 @@
 use egret::{
-    CappedIgw, ContextError, Example, Explorer, GammaSchedule, Learner, LoadError, MonotonePieces,
-    Normalization, RegressionOracle, Settings, UniformInterval,
+    CappedIgw, ContextError, Example, Explorer, GammaSchedule, Interval, Learner, LoadError,
+    MonotonePieces, Normalization, RegressionOracle, Settings,
 };
 use rayon::prelude::*;
 use serde::Serialize;
@@ -91,15 +91,15 @@ pub fn table_one(trials: usize) -> Result<Vec<TableRow>, PlayError> {
                 gamma: GammaSchedule::constant(gamma).expect("positive"),
                 taus: vec![tau],
                 seed: 1,
-                ..Settings::default()
+                ..Settings::paper()
             };
-            let measure = Box::new(UniformInterval::new(0.0, 1.0).expect("0 < 1"));
+            let measure = Box::new(Interval::new(0.0, 1.0).expect("0 < 1"));
             let learner = Learner::new(measure, Box::new(Needle { tau }), settings)?;
             let found: Vec<(f64, f64)> = (0..trials as u64)
                 .into_par_iter()
                 .map_init(Default::default, |workspace, event| {
                     let decision = learner.decide_with(event, &(), workspace)?;
-                    let capped = decision.capped.expect("CappedIGW tells its β");
+                    let capped = decision.capped_igw.expect("CappedIGW tells its β");
                     let certificate = capped.certificate;
                     let kappa = 1.0 / needle_z(tau, gamma, certificate.beta);
                     Ok((certificate.draws as f64, kappa))

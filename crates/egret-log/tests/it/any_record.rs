@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use egret::{Context, Density, DensityKind, Guarantee, Item, Loss, Propensity, Space, Vector};
+use egret::{CertifiedBy, Context, Density, DensityKind, Item, Loss, Propensity, Space, Vector};
 use egret_log::{LoggedAction, LossSource, Mode, Record, Time};
 use proptest::collection::vec;
 use proptest::option;
@@ -130,7 +130,7 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
     );
     let propensity = prop_oneof![
         4 => positive().prop_map(|p| Propensity::Density(Density::new(p).expect("positive"))),
-        1 => Just(Propensity::Atom),
+        1 => Just(Propensity::PointMass),
     ];
     let how = (
         context,
@@ -152,10 +152,10 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
         option::of(share()),
         option::of(any::<u64>()),
         option::of(select(vec![
-            Guarantee::Exact,
-            Guarantee::Mixture,
-            Guarantee::Betting,
-            Guarantee::FixedSample,
+            CertifiedBy::Exact,
+            CertifiedBy::Mixture,
+            CertifiedBy::Betting,
+            CertifiedBy::FixedSample,
         ])),
         option::of(any::<u64>()),
         option::of(positive()),
@@ -180,7 +180,7 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
         let (context, action, propensity, ..) = how;
         // What the caller played himself has no density.
         let propensity = match end.2 {
-            Some(Mode::Apprentice) => Propensity::Atom,
+            Some(Mode::Apprentice) => Propensity::PointMass,
             _ => propensity,
         };
         let mut record = Record::bare(context, action, propensity);
@@ -195,7 +195,7 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
         (record.beta_draws, record.certificate) = (proof.2, proof.3);
         (record.proposals, record.z, record.z_draws) = (proof.4, proof.5, proof.6);
         (record.pass_prob, record.seed, record.rng) = (proof.7, proof.8, proof.9);
-        (record.model_version, record.epoch, record.mode) = (end.0, end.1, end.2);
+        (record.batches_learned, record.epoch, record.mode) = (end.0, end.1, end.2);
         record.deferred = end.3;
         record.loss = end.4.map(|loss| Loss::new(loss).expect("in range"));
         (record.loss_source, record.late, record.close_time) = (end.5, end.6, end.7);

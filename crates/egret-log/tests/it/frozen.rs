@@ -51,7 +51,7 @@ fn fields_are_where_they_were() {
     );
     assert_eq!((first.seed, first.event), (Some(u64::MAX), Some(7)));
     assert_eq!(first.number("q"), Some(0.1));
-    assert_eq!(records[1].propensity(), egret::Propensity::Atom);
+    assert_eq!(records[1].propensity(), egret::Propensity::PointMass);
     assert_eq!(records[1].number("density"), None);
     assert_eq!(
         records[1].context.as_dense().map(|x| x[1].to_bits()),

@@ -78,8 +78,8 @@ fn model(space: Space, explorer: Explorer) -> Model {
         rows: (0..10).map(f64::from).collect(),
     });
     let oracle = match space {
-        Space::Interval { .. } => OracleSpec::default(),
-        _ => OracleSpec::Linear {
+        Space::Interval { .. } => OracleSpec::paper(),
+        _ => OracleSpec::LeastSquares {
             forecaster: Forecaster::Ridge,
             lambda: 1.0,
             squares: true,
@@ -96,7 +96,7 @@ fn model(space: Space, explorer: Explorer) -> Model {
         Settings {
             explorer,
             seed: u64::MAX - 3,
-            ..Settings::default()
+            ..Settings::paper()
         },
     )
     .expect("a model")

@@ -2,8 +2,8 @@
 
 use egret::{
     AnyLearner, Batch, Blueprint, CappedDraw, CappedIgw, Context, Decision, Density, DensityKind,
-    EventRng, Explorer, GammaSchedule, Igw, Learner, Loss, LossCurve, Model, Normalization,
-    OracleSpec, Propensity, ReferenceMeasure, Settings, Space, Stream, UniformBox, UniformInterval,
+    EventRng, Explorer, GammaSchedule, Igw, Interval, Learner, Loss, LossCurve, Model,
+    Normalization, OracleSpec, Propensity, ReferenceMeasure, Settings, Space, Stream, UniformBox,
     UniformSphere, Vector, Vectors, Workspace,
 };
 use egret_offline::{AuditReport, Audited, Auditor, Replayer};
@@ -23,7 +23,7 @@ fn seller(settings: Settings) -> Learner<Context, f64> {
         },
         context_dim: 2,
         embeddings: None,
-        oracle: OracleSpec::default(),
+        oracle: OracleSpec::paper(),
     };
     match Model::new(blueprint, settings)
         .expect("a good model")
@@ -43,7 +43,7 @@ fn settings(normalization: Normalization, seed: u64) -> Settings {
         gamma: GammaSchedule::power(1.0, 10.0, 0.5).expect("positive"),
         taus: vec![4.0, 16.0],
         seed,
-        ..Settings::default()
+        ..Settings::paper()
     }
 }
 
@@ -67,7 +67,7 @@ fn run(settings: Settings, events: u64, every: u64) -> (Vec<Row>, Vec<Vec<u8>>) 
     let mut learner = seller(settings);
     let (mut rows, mut models) = (Vec::new(), Vec::new());
     while (rows.len() as u64) < events {
-        if learner.model_version().is_multiple_of(every) {
+        if learner.batches_learned().is_multiple_of(every) {
             models.push(learner.save());
         }
         let first = rows.len();
@@ -106,7 +106,7 @@ fn auditor(models: &[Vec<u8>], relearn: bool, alpha: f64) -> Auditor<Context, f6
 
 /// An audit that knows μ alone.
 fn without_models(rows: &[Row], alpha: f64) -> AuditReport {
-    let mu = UniformInterval::new(0.0, 1.0).expect("in order");
+    let mu = Interval::new(0.0, 1.0).expect("in order");
     let mut auditor = Auditor::new(Some(Box::new(mu)), None, alpha).expect("alpha");
     auditor.observe(rows);
     auditor.report()
@@ -204,7 +204,7 @@ fn what_differs_is_found_at_once_and_named() {
     let mut swapped = models.clone();
     swapped.swap(4, 5);
     let unlike = settings(Normalization::Auto, 99);
-    let held = loaded(unlike, &swapped[4]).model_version();
+    let held = loaded(unlike, &swapped[4]).batches_learned();
     assert_eq!(held, 5, "a model file says which version it is");
     // A gap, a repeat, a missing loss.
     let mut spoiled = rows;
@@ -254,8 +254,8 @@ fn densities_alone_can_be_audited() {
     // As a log from elsewhere has them: no g, no z, no model.
     let (mut rows, models) = run(settings(Normalization::Mixture, 6), 4_000, 1_000);
     for row in &mut rows {
-        row.decision.capped = None;
-        row.decision.model_version = 0;
+        row.decision.capped_igw = None;
+        row.decision.batches_learned = 0;
         row.replayable = false;
     }
     let mut audit = auditor(&models[..1], true, 0.01);
@@ -287,7 +287,7 @@ fn point_masses_count_and_do_no_harm() {
     assert!(500 < report.atoms, "{}", report.atoms);
     // Power: left out, as if they had never been played, the rest is not right.
     let mut rest = rows;
-    rest.retain(|row| row.decision.propensity != Propensity::Atom);
+    rest.retain(|row| row.decision.propensity != Propensity::PointMass);
     for (seq, row) in rest.iter_mut().enumerate() {
         row.seq = Some(seq as u64);
     }
@@ -316,10 +316,10 @@ fn numbers_that_repeat_are_no_evidence() {
                     tau_index: 0,
                     tau_probability: 1.0,
                     gamma: 1.0,
-                    capped: None,
+                    capped_igw: None,
                     proposals: 1,
                     seed: 0,
-                    model_version: 0,
+                    batches_learned: 0,
                     epoch: 0,
                 };
                 Audited::new(Some(event), (), decision, None)
@@ -343,7 +343,7 @@ fn bad_settings_are_refused() {
 
 fn with(row: &mut Row, spoil: impl Fn(&mut CappedDraw, f64)) {
     let tau = row.decision.tau;
-    spoil(row.decision.capped.as_mut().expect("CappedIGW"), tau);
+    spoil(row.decision.capped_igw.as_mut().expect("CappedIGW"), tau);
 }
 
 fn density(row: &Row) -> f64 {
@@ -381,7 +381,7 @@ impl Fault {
             Self::KappaHat1 => {
                 for row in rows {
                     with(row, |capped, _| capped.z.value = 1.0);
-                    let g = row.decision.capped.expect("CappedIGW").g;
+                    let g = row.decision.capped_igw.expect("CappedIGW").g;
                     set_density(row, g);
                 }
             }
@@ -419,7 +419,7 @@ fn served_by_another(rows: &mut [Row], settings: &Settings, models: &[Vec<u8>], 
     let half = rows.len() / 2;
     let mut fresh = seller(settings.clone());
     for chunk in rows[half..].chunks_mut(BATCH) {
-        let version = chunk[0].decision.model_version;
+        let version = chunk[0].decision.batches_learned;
         fresh.load(&models[version as usize]).expect("just saved");
         for row in chunk {
             let played = stale.decide_with(row.decision.event, &row.x, &mut work);
@@ -433,7 +433,7 @@ fn served_by_another(rows: &mut [Row], settings: &Settings, models: &[Vec<u8>], 
             with(row, |capped, _| {
                 capped.g = igw.weight(fhat[0], capped.certificate.beta)
             });
-            let capped = row.decision.capped.expect("CappedIGW");
+            let capped = row.decision.capped_igw.expect("CappedIGW");
             set_density(row, capped.g / capped.z.value);
         }
     }

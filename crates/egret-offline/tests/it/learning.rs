@@ -19,7 +19,7 @@ fn blueprint(context_dim: usize) -> Blueprint {
         },
         context_dim,
         embeddings: None,
-        oracle: OracleSpec::default(),
+        oracle: OracleSpec::paper(),
     }
 }
 
@@ -76,7 +76,7 @@ fn one_valley(x: f64, a: f64) -> f64 {
 }
 
 fn ridge(method: Method) -> Recipe {
-    let oracle = OracleSpec::Linear {
+    let oracle = OracleSpec::LeastSquares {
         forecaster: Forecaster::Ridge,
         lambda: 1.0,
         squares: false,
@@ -311,7 +311,7 @@ fn a_checkpoint_of_something_else_is_refused() {
     seeded.training.seed = 1;
     assert_eq!(resume(&seeded, &log), refused(LearningError::OtherSettings));
     let mut wider = recipe;
-    wider.oracle = OracleSpec::default();
+    wider.oracle = OracleSpec::paper();
     assert_eq!(resume(&wider, &log), refused(LearningError::OtherLesson));
 }
 
@@ -352,7 +352,7 @@ fn point_masses_count_as_told() {
     };
     let mut log = world.log(400);
     for example in log.iter_mut().step_by(2) {
-        example.propensity = Propensity::Atom;
+        example.propensity = Propensity::PointMass;
     }
     let mut otherwise = log.clone();
     for example in otherwise.iter_mut().step_by(2) {
@@ -373,7 +373,7 @@ fn point_masses_count_as_told() {
         assert_eq!(differs, counts, "{method:?}");
     }
     for example in &mut log {
-        example.propensity = Propensity::Atom;
+        example.propensity = Propensity::PointMass;
     }
     let refused = ridge(Method::clipped_ips()).train(&blueprint(1), &log, &parts(&log));
     let expected = RecipeError::Learning(LearningError::NothingCounts { rows: 320 });

@@ -24,7 +24,7 @@ fn blueprint() -> Blueprint {
         },
         context_dim: 1,
         embeddings: None,
-        oracle: OracleSpec::default(),
+        oracle: OracleSpec::paper(),
     }
 }
 
@@ -69,7 +69,7 @@ fn training(method: Method) -> TrainingSettings {
 /// Sees x·a, and so what suits whom.
 fn good() -> Recipe {
     Recipe {
-        oracle: OracleSpec::Linear {
+        oracle: OracleSpec::LeastSquares {
             forecaster: Forecaster::Ridge,
             lambda: 1.0,
             squares: false,
@@ -163,7 +163,7 @@ fn point_masses_weigh_nothing_and_count() {
         let mut rng = EventRng::new(6, row as u64, Stream::World);
         example.loss = Loss::new(1.0).expect("in range");
         (example.action, example.propensity) = match row % 2 {
-            0 => (0.5, Propensity::Atom),
+            0 => (0.5, Propensity::PointMass),
             _ => (
                 rng.unit(),
                 Propensity::Density(Density::new(0.5).expect("positive")),
@@ -257,7 +257,7 @@ fn twins_are_a_tie() {
 #[test]
 fn the_winner_is_a_model_that_decides() {
     let selection = select(&log(2, 2_000), &[poor(), good()], 0.95);
-    let model = selection.model(Settings::default()).expect("a model");
+    let model = selection.model(Settings::paper()).expect("a model");
     let mut again = Model::load(&model.save()).expect("just saved");
     assert_eq!(again.blueprint().oracle, good().oracle);
     // 1,000 rows to train on are 125 batches: γ goes on from there.
@@ -323,7 +323,7 @@ fn what_cannot_be_judged_is_refused() {
     let mut atoms = log.clone();
     atoms
         .iter_mut()
-        .for_each(|example| example.propensity = Propensity::Atom);
+        .for_each(|example| example.propensity = Propensity::PointMass);
     let mut direct = good();
     direct.training.method = Method::DirectMethod;
     assert_eq!(

@@ -2,8 +2,8 @@
 
 use egret::{
     Action, AnyLearner, CappedIgw, Catalogue, Context, EventRng, Explorer, FunctionOnInterval,
-    FunctionOracle, GammaSchedule, Igw, Item, Learner, Model, Normalization, OracleSpec,
-    ReferenceMeasure, Settings, Space, Stream, UniformInterval,
+    FunctionOracle, GammaSchedule, Igw, Interval, Item, Learner, Model, Normalization, OracleSpec,
+    ReferenceMeasure, Settings, Space, Stream,
 };
 use egret_offline::{
     BestOf, CappedTarget, Chance, GreedyPolicy, Kernel, KernelShape, KernelTarget, Target,
@@ -36,8 +36,8 @@ impl Mean {
 
 const LARGEST: f64 = 4.9;
 
-fn unit() -> UniformInterval {
-    UniformInterval::new(0.0, 1.0).expect("in order")
+fn unit() -> Interval {
+    Interval::new(0.0, 1.0).expect("in order")
 }
 
 /// f̂(y, a) = |a − y|.
@@ -199,7 +199,7 @@ fn settings(normalization: Normalization, taus: &[f64], gamma: f64) -> Settings 
         gamma: GammaSchedule::constant(gamma).expect("positive"),
         taus: taus.to_vec(),
         seed: 3,
-        ..Settings::default()
+        ..Settings::paper()
     }
 }
 
@@ -243,7 +243,7 @@ fn capped_igw_is_unbiased_whatever_the_normaliser() {
                     .decide_seeded(77, event, &x, &mut work)
                     .expect("an action");
                 let igw = Igw::new(decision.tau, decision.gamma).expect("in range");
-                let beta = decision.capped.expect("CappedIGW").certificate.beta;
+                let beta = decision.capped_igw.expect("CappedIGW").certificate.beta;
                 let z = x * igw.weight(0.0, beta) + (1.0 - x) * igw.weight(1.0, beta);
                 density.add(igw.weight(fhat, beta) / z);
                 g_alone.add(igw.weight(fhat, beta));
@@ -292,7 +292,7 @@ fn point_masses_are_refused_with_advice() {
     ] {
         let learner = step_learner(Settings {
             explorer,
-            ..Settings::default()
+            ..Settings::paper()
         });
         let error = CappedTarget::new(&learner).err().expect("refused");
         assert!(matches!(error, TargetError::PointMass { .. }));
@@ -393,7 +393,7 @@ fn answers_depend_on_nothing_else() {
 
 #[test]
 fn kernels_are_densities_near_the_ends_too() {
-    let interval = UniformInterval::new(2.0, 6.0).expect("in order");
+    let interval = Interval::new(2.0, 6.0).expect("in order");
     let steps = 40_000;
     for shape in [KernelShape::Epanechnikov, KernelShape::Gaussian] {
         for bandwidth in [0.05, 0.7, 30.0] {
@@ -461,9 +461,9 @@ fn other_settings_keep_what_was_learned() {
         },
         context_dim: 1,
         embeddings: None,
-        oracle: OracleSpec::default(),
+        oracle: OracleSpec::paper(),
     };
-    let mut model = Model::new(blueprint, Settings::default()).expect("a good model");
+    let mut model = Model::new(blueprint, Settings::paper()).expect("a good model");
     let x = Context::dense(vec![0.5]).expect("finite");
     let AnyLearner::Number(learner) = &mut model.learner else {
         unreachable!("an interval has numbers");
@@ -471,7 +471,7 @@ fn other_settings_keep_what_was_learned() {
     let decision = learner.decide(1, &x).expect("an action");
     let loss = egret::Loss::new(0.7).expect("in range");
     learner
-        .learn(&[decision.observed(&x, loss)])
+        .learn(&decision.observed(&x, loss))
         .expect("a good event");
     let saved = learner.oracle().save();
     let other = with_settings(&model, settings(Normalization::Mixture, &[4.0], 9.0))

@@ -2,8 +2,8 @@
 
 use egret::{
     Aggregation, CappedIgw, Corral, Density, ExampleWeight, Explorer, FixedSample,
-    FunctionOnInterval, FunctionOracle, GammaSchedule, Igw, Learner, Loss, Normalization, Promise,
-    RegressionOracle, RelativeError, Settings, UniformInterval, Vector, Weight, geometric_taus,
+    FunctionOnInterval, FunctionOracle, GammaSchedule, Igw, Interval, Learner, Loss, Normalization,
+    RegressionOracle, RelativeError, Settings, Tolerance, Vector, Weight, geometric_taus,
 };
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ fn ramp(_: &(), actions: &Vec<f64>, out: &mut [f64]) {
 
 /// Whether a learner on [0, 1] takes the settings.
 fn taken_with(oracle: impl RegressionOracle<(), f64> + 'static, settings: Settings) -> bool {
-    let measure = UniformInterval::new(0.0, 1.0).expect("in order");
+    let measure = Interval::new(0.0, 1.0).expect("in order");
     Learner::new(Box::new(measure), Box::new(oracle), settings).is_ok()
 }
 
@@ -45,7 +45,7 @@ fn taken(settings: Settings) -> bool {
 fn capped(capped: CappedIgw) -> Settings {
     Settings {
         explorer: Explorer::CappedIgw(capped),
-        ..Settings::default()
+        ..Settings::paper()
     }
 }
 
@@ -76,8 +76,8 @@ proptest! {
         prop_assert!(igw.is_err() || good);
         // A least β beyond all numbers may be refused.
         prop_assert!(igw.is_ok() || !good || !(tau / gamma).is_finite());
-        let promise = Promise::new(tau, gamma);
-        prop_assert_eq!(promise.is_ok(), (1.05..=1e6).contains(&tau) && (1e-9..1.0).contains(&gamma));
+        let tolerance = Tolerance::new(tau, gamma);
+        prop_assert_eq!(tolerance.is_ok(), (1.05..=1e6).contains(&tau) && (1e-9..1.0).contains(&gamma));
         prop_assert_eq!(Corral::new(vec![2.0, tau], gamma).is_ok(), good_tau && positive(gamma));
         prop_assert_eq!(Corral::new(vec![], gamma).is_ok(), false);
     }
@@ -121,16 +121,16 @@ proptest! {
         let kappa_inf = capped(CappedIgw { kappa_inf: value, delta: other, ..base });
         // Small numbers take long to work out: they have a test with a clock.
         let quick = (1.2..=1e6).contains(&value) && 1e-6 <= other;
-        let promise = Promise::new(value, other);
-        if quick || promise.is_err() {
-            prop_assert_eq!(taken(kappa_inf), promise.is_ok());
+        let tolerance = Tolerance::new(value, other);
+        if quick || tolerance.is_err() {
+            prop_assert_eq!(taken(kappa_inf), tolerance.is_ok());
         }
         let cap = Settings {
             example_weight: ExampleWeight::ClippedInverse { cap: value },
-            ..Settings::default()
+            ..Settings::paper()
         };
         prop_assert_eq!(taken(cap), positive(value));
-        let taus = Settings { taus: vec![2.0, value], eta: other, ..Settings::default() };
+        let taus = Settings { taus: vec![2.0, value], eta: other, ..Settings::paper() };
         prop_assert_eq!(taken(taus), Corral::new(vec![2.0, value], other).is_ok());
     }
 
@@ -138,7 +138,7 @@ proptest! {
     fn epsilon(value in number()) {
         let settings = Settings {
             explorer: Explorer::EpsilonGreedy { epsilon: value },
-            ..Settings::default()
+            ..Settings::paper()
         };
         prop_assert_eq!(taken(settings), (0.0..=1.0).contains(&value));
     }
@@ -147,9 +147,9 @@ proptest! {
     fn the_fixed_sample_is_enough_for_every_promise(
         kappa_inf in 1.1..100.0, delta in 1e-6..0.9, tau in 1.0..1e4,
     ) {
-        let promise = Promise::new(kappa_inf, delta).expect("in range");
+        let tolerance = Tolerance::new(kappa_inf, delta).expect("in range");
         let igw = Igw::new(tau, 1.0).expect("in range");
-        let draws = FixedSample::new(promise).draws(&igw) as f64;
+        let draws = FixedSample::new(tolerance).draws(&igw) as f64;
         // Even one in τ·κ∞ has to be told from one in τ, and one draw is never enough for that.
         prop_assert!(1.0 <= draws && draws.is_finite());
         prop_assert!((1.0 / delta).ln() <= draws / tau + 1.0, "{draws}");

@@ -1,8 +1,8 @@
 //! The same bits on any number of threads, and on any machine.
 
 use egret::{
-    ArgminDispersion, CappedIgw, Context, Decision, DensityKind, Explorer, Learner, LearningRate,
-    LinearArgmin, Loss, Normalization, Settings, UniformInterval, Workspace,
+    ArgminDispersion, CappedIgw, Context, Decision, DensityKind, Explorer, Interval, Learner,
+    LearningRate, LinearArgmin, Loss, Normalization, Settings,
 };
 use rayon::ThreadPoolBuilder;
 
@@ -16,7 +16,7 @@ fn bits<A: std::fmt::Debug>(decision: &Decision<A>) -> String {
 }
 
 fn check<W: World>(world: &W, settings: Settings) {
-    let mut learner = world.learner(settings);
+    let learner = world.learner(settings);
     let alone: Vec<String> = (0..EVENTS)
         .map(|event| bits(&learner.decide(event, &()).expect("an action")))
         .collect();
@@ -36,11 +36,8 @@ fn check<W: World>(world: &W, settings: Settings) {
         }
     }
     // Nor does it show what the memory was used for before.
-    let mut used = Workspace::default();
     for event in (0..EVENTS).rev() {
-        let decision = learner
-            .decide_with(event, &(), &mut used)
-            .expect("an action");
+        let decision = learner.decide(event, &()).expect("an action");
         assert_eq!(alone[event as usize], bits(&decision));
     }
     // Power: another seed, other decisions.
@@ -48,7 +45,7 @@ fn check<W: World>(world: &W, settings: Settings) {
         seed: learner.settings().seed + 1,
         ..learner.settings().clone()
     };
-    let mut other = world.learner(other);
+    let other = world.learner(other);
     let same = |event: &u64| {
         let decision = other.decide(*event, &()).expect("an action");
         alone[*event as usize] == bits(&decision)
@@ -63,7 +60,7 @@ fn check_all<W: World>(world: &W) {
     }
     let uniform = Settings {
         explorer: Explorer::Uniform,
-        ..Settings::default()
+        ..Settings::paper()
     };
     check(world, uniform);
 }
@@ -84,7 +81,7 @@ fn on_lists() {
     check_all(&List::weighted());
     let marginal = Settings {
         density: DensityKind::Marginal,
-        ..Settings::default()
+        ..Settings::paper()
     };
     check(&List::weighted(), marginal);
 }
@@ -110,10 +107,10 @@ fn decisions_are_frozen() {
                 ..CappedIgw::default()
             }),
             seed: 11,
-            ..Settings::default()
+            ..Settings::paper()
         };
         let mut learner = Learner::new(
-            Box::new(UniformInterval::new(0.0, 1.0).expect("in order")),
+            Box::new(Interval::new(0.0, 1.0).expect("in order")),
             Box::new(oracle.expect("in order")),
             settings,
         )
@@ -124,13 +121,13 @@ fn decisions_are_frozen() {
             let x = Context::dense(vec![feature, 1.0 - feature]).expect("finite");
             let decision = learner.decide(event, &x).expect("an action");
             let density = decision.propensity.density().expect("always one").get();
-            let draws = decision.capped.expect("CappedIGW").certificate.draws;
+            let draws = decision.capped_igw.expect("CappedIGW").certificate.draws;
             for word in [decision.action.to_bits(), density.to_bits(), draws as u64] {
                 fold = (fold.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             }
             let loss = Loss::new((decision.action - 0.3 - 0.4 * feature).abs()).expect("in range");
             learner
-                .learn(&[decision.observed(&x, loss)])
+                .learn(&decision.observed(&x, loss))
                 .expect("a good event");
         }
         fold

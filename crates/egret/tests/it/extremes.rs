@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use egret::{
     BettingMartingale, CappedIgw, DecideError, Explorer, FixedSample, GammaSchedule, Igw,
-    MixtureMartingale, Normalization, Promise, Settings,
+    MixtureMartingale, Normalization, Settings, Tolerance,
 };
 
 use crate::worlds::{Cube, Line, List, World, settings};
@@ -35,11 +35,11 @@ fn decide<W: World>(world: &W, normalization: Normalization, gamma: f64, tau: f6
         }),
         ..settings(normalization, &[tau], 71)
     };
-    let mut learner = world.learner(settings);
+    let learner = world.learner(settings);
     for event in 0..5 {
         match learner.decide(event, &()) {
             Ok(decision) => {
-                let parts = decision.capped.expect("CappedIGW");
+                let parts = decision.capped_igw.expect("CappedIGW");
                 let density = decision.propensity.density().expect("always one").get();
                 assert_eq!(density, parts.g / parts.z.value);
                 assert!(parts.certificate.beta.is_finite(), "{parts:?}");
@@ -103,10 +103,10 @@ fn promises_are_worked_out_or_refused() {
         for delta in [0.99, 0.5, 0.05, 1e-3, 1e-6, 1e-8, 1e-9, 1e-20] {
             let (done, ended) = mpsc::channel();
             thread::spawn(move || {
-                let draws = Promise::new(kappa_inf, delta).map(|promise| {
-                    BettingMartingale::new(promise);
-                    MixtureMartingale::new(promise);
-                    FixedSample::new(promise).draws(&Igw::new(2.0, 1.0).expect("in range"))
+                let draws = Tolerance::new(kappa_inf, delta).map(|tolerance| {
+                    BettingMartingale::new(tolerance);
+                    MixtureMartingale::new(tolerance);
+                    FixedSample::new(tolerance).draws(&Igw::new(2.0, 1.0).expect("in range"))
                 });
                 done.send(draws).expect("somebody waits");
             });

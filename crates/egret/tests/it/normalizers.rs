@@ -1,32 +1,32 @@
-//! What normalisers promise, on the paper's Table 1 and on random problems.
+//! What normalisers tolerance, on the paper's Table 1 and on random problems.
 
 use egret::{
     BettingMartingale, Certificate, DrawBuffers, Draws, EventRng, FixedSample, Igw,
-    MixtureMartingale, Normalizer, Promise, SampleError, Stream,
+    MixtureMartingale, Normalizer, SampleError, Stream, Tolerance,
 };
 use egret_testkit::{allowed_misses, kolmogorov_smirnov_p_value};
 use statrs::distribution::{Beta, Binomial, ContinuousCDF, DiscreteCDF};
 
 use crate::curves::{Curve, FAMILIES, between};
 
-/// Builds a normaliser for a promise.
-type Build = fn(Promise) -> Box<dyn Normalizer>;
+/// Builds a normaliser for a tolerance.
+type Build = fn(Tolerance) -> Box<dyn Normalizer>;
 
 /// All that learn z from draws.
 const NORMALIZERS: [(&str, Build); 3] = [
-    ("betting", |promise| {
-        Box::new(BettingMartingale::new(promise))
+    ("betting", |tolerance| {
+        Box::new(BettingMartingale::new(tolerance))
     }),
-    ("mixture", |promise| {
-        Box::new(MixtureMartingale::new(promise))
+    ("mixture", |tolerance| {
+        Box::new(MixtureMartingale::new(tolerance))
     }),
-    ("fixed sample", |promise| {
-        Box::new(FixedSample::new(promise))
+    ("fixed sample", |tolerance| {
+        Box::new(FixedSample::new(tolerance))
     }),
 ];
 
-fn promise(kappa_inf: f64, delta: f64) -> Promise {
-    Promise::new(kappa_inf, delta).expect("in range")
+fn tolerance(kappa_inf: f64, delta: f64) -> Tolerance {
+    Tolerance::new(kappa_inf, delta).expect("in range")
 }
 
 fn certify(
@@ -74,7 +74,7 @@ mod table_1 {
     fn runs(build: Build, tau: f64, gamma: f64) -> (Vec<f64>, Vec<f64>) {
         let igw = Igw::new(tau, gamma).expect("in range");
         let curve = Curve::needle(tau);
-        let normalizer = build(promise(KAPPA_INF, DELTA));
+        let normalizer = build(tolerance(KAPPA_INF, DELTA));
         (0..RUNS)
             .map(|run| certify(&*normalizer, &igw, &curve, 1, run))
             .map(|found| (found.draws as f64, 1.0 / curve.z(&igw, found.beta)))
@@ -134,9 +134,9 @@ mod fixed_sample {
 
     const TRIALS: u64 = 20_000;
 
-    /// (n, k): the order statistic is public by its distribution alone, and only one k keeps this promise with n draws.
+    /// (n, k): the order statistic is public by its distribution alone, and only one k keeps this tolerance with n draws.
     fn order(igw: &Igw, kappa_inf: f64, delta: f64) -> (u64, u64) {
-        let n = FixedSample::new(promise(kappa_inf, delta)).draws(igw) as u64;
+        let n = FixedSample::new(tolerance(kappa_inf, delta)).draws(igw) as u64;
         let failure = |&k: &u64| {
             let (above, below) = tails(igw, kappa_inf, n, k);
             above + below <= delta
@@ -154,7 +154,7 @@ mod fixed_sample {
     }
 
     fn zs(igw: &Igw, kappa_inf: f64, delta: f64, curve: &Curve) -> Vec<f64> {
-        let normalizer = FixedSample::new(promise(kappa_inf, delta));
+        let normalizer = FixedSample::new(tolerance(kappa_inf, delta));
         (0..TRIALS)
             .map(|trial| curve.z(igw, certify(&normalizer, igw, curve, 2, trial).beta))
             .collect()
@@ -223,7 +223,7 @@ mod coverage {
         family: u64,
         kappa_inf: f64,
         z: f64,
-        /// In parts of what [`FixedSample`] takes for the same promise.
+        /// In parts of what [`FixedSample`] takes for the same tolerance.
         draws: f64,
     }
 
@@ -235,15 +235,15 @@ mod coverage {
 
     /// Random τ, γ and f̂, the same for every normaliser, and each κ∞ of these in turn.
     fn trials(
-        build: impl Fn(Promise) -> Box<dyn Normalizer>,
+        build: impl Fn(Tolerance) -> Box<dyn Normalizer>,
         kappas: &[f64],
         count: u64,
     ) -> Vec<Trial> {
         let normalizers: Vec<_> = kappas
             .iter()
             .map(|&kappa_inf| {
-                let promise = promise(kappa_inf, DELTA);
-                (kappa_inf, build(promise), FixedSample::new(promise))
+                let tolerance = tolerance(kappa_inf, DELTA);
+                (kappa_inf, build(tolerance), FixedSample::new(tolerance))
             })
             .collect();
         (0..count)
@@ -278,7 +278,7 @@ mod coverage {
         // False alarm: one in a million.
         let (misses, allowed) = misses(&trials);
         assert!(misses <= allowed, "{misses} of {allowed} allowed");
-        // Power: no promise is kept by drawing for ever, nor by an answer that is always low.
+        // Power: no tolerance is kept by drawing for ever, nor by an answer that is always low.
         for trial in &trials {
             assert!(trial.draws <= 2.0, "{} times as many draws", trial.draws);
         }
@@ -360,23 +360,27 @@ mod coverage {
     #[test]
     fn broken_normalisers_are_caught() {
         for (name, build) in NORMALIZERS {
-            let loose = |of: Promise| build(promise(10.0 * of.kappa_inf(), of.delta()));
+            let loose = |of: Tolerance| build(tolerance(10.0 * of.kappa_inf(), of.delta()));
             let (found, allowed) = misses(&trials(loose, &[4.0], 900));
             assert!(
                 2 * allowed < found,
                 "{name} for ten times the kappa_inf: {found} {allowed}"
             );
-            let high = |of: Promise| -> Box<dyn Normalizer> { Box::new(Shifted(build(of), 10.0)) };
+            let high =
+                |of: Tolerance| -> Box<dyn Normalizer> { Box::new(Shifted(build(of), 10.0)) };
             let (found, allowed) = misses(&trials(high, &[4.0], 900));
             assert!(allowed < found, "{name} ten steps up: {found} {allowed}");
         }
         let lowest =
-            |of: Promise| -> Box<dyn Normalizer> { Box::new(Lowest(FixedSample::new(of))) };
+            |of: Tolerance| -> Box<dyn Normalizer> { Box::new(Lowest(FixedSample::new(of))) };
         let (found, allowed) = misses(&trials(lowest, &[4.0], 2_400));
         assert!(2 * allowed < found, "the lowest: {found} {allowed}");
         // The martingales have room to spare, the order statistic has none: five times its δ is seen.
-        let careless = |of: Promise| -> Box<dyn Normalizer> {
-            Box::new(FixedSample::new(promise(of.kappa_inf(), 5.0 * of.delta())))
+        let careless = |of: Tolerance| -> Box<dyn Normalizer> {
+            Box::new(FixedSample::new(tolerance(
+                of.kappa_inf(),
+                5.0 * of.delta(),
+            )))
         };
         let (found, allowed) = misses(&trials(careless, &[4.0], 2_400));
         assert!(

@@ -1,8 +1,8 @@
 //! Theorem 1 on a problem where all is known: the class of losses, the true one, the best smooth policy.
 
 use egret::{
-    Aggregation, CappedIgw, EventRng, Explorer, FunctionOnInterval, GammaSchedule, Learner, Loss,
-    Normalization, RegressionOracle, Settings, Stream, UniformInterval,
+    Aggregation, CappedIgw, EventRng, Explorer, FunctionOnInterval, GammaSchedule, Interval,
+    Learner, Loss, Normalization, RegressionOracle, Settings, Stream,
 };
 
 use crate::worlds::SAMPLED;
@@ -76,9 +76,9 @@ fn regret(explorer: Explorer, horizon: usize) -> [f64; 2] {
             gamma: GammaSchedule::theorem1(horizon as f64, KAPPA_INF, reg_sq()).expect("in range"),
             taus: vec![TAU],
             seed,
-            ..Settings::default()
+            ..Settings::paper()
         };
-        let measure = UniformInterval::new(0.0, 1.0).expect("in order");
+        let measure = Interval::new(0.0, 1.0).expect("in order");
         let mut learner =
             Learner::new(Box::new(measure), Box::new(oracle()), settings).expect("good settings");
         let truth = EventRng::new(51, seed, Stream::World).unit() * MEMBERS as f64;
@@ -93,7 +93,7 @@ fn regret(explorer: Explorer, horizon: usize) -> [f64; 2] {
             let loss = f64::from(u8::from(world.unit() < expected));
             let loss = Loss::new(loss).expect("0 or 1");
             learner
-                .learn(&[decision.observed(&x, loss)])
+                .learn(&decision.observed(&x, loss))
                 .expect("a good event");
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use egret::{
-    CappedIgw, DecideError, Decision, Explorer, FunctionOnInterval, GammaSchedule, Igw, Item,
-    Learner, Normalization, SampleError, Settings, UniformInterval, Vector,
+    CappedIgw, DecideError, Decision, Explorer, FunctionOnInterval, GammaSchedule, Igw, Interval,
+    Item, Learner, Normalization, SampleError, Settings, Vector,
 };
 use egret_testkit::{allowed_misses, chi_square_p_value, kolmogorov_smirnov_p_value};
 
@@ -14,7 +14,7 @@ use crate::worlds::{Cube, Line, List, SAMPLED, World, capped, settings};
 const EVENTS: u64 = 8_000;
 
 fn decisions<W: World>(world: &W, settings: Settings) -> Vec<Decision<W::Action>> {
-    let mut learner = world.learner(settings);
+    let learner = world.learner(settings);
     (0..EVENTS)
         .map(|event| learner.decide(event, &()).expect("an action"))
         .collect()
@@ -31,7 +31,7 @@ fn greedy(normalization: Normalization, tau: f64, seed: u64) -> Settings {
 /// What g was made of: at its β, or at one that is wrong by so many 1/γ.
 fn weights<A>(decision: &Decision<A>, wrong: f64) -> (Igw, f64) {
     let igw = Igw::new(decision.tau, decision.gamma).expect("in range");
-    let beta = decision.capped.expect("CappedIGW").certificate.beta;
+    let beta = decision.capped_igw.expect("CappedIGW").certificate.beta;
     (igw, beta + wrong / decision.gamma)
 }
 
@@ -81,7 +81,7 @@ mod line {
             let errors: Vec<f64> = decisions
                 .iter()
                 .map(|decision| {
-                    let estimate = decision.capped.expect("CappedIGW").z.value;
+                    let estimate = decision.capped_igw.expect("CappedIGW").z.value;
                     estimate / z(&curve, decision) - 1.0
                 })
                 .collect();
@@ -265,7 +265,7 @@ mod proposals {
                 }),
                 ..settings(normalization, &[24.0], 36)
             };
-            let mut learner = Line.learner(small(budget));
+            let learner = Line.learner(small(budget));
             let mut errors = 0;
             for event in 0..EVENTS {
                 match learner.decide(event, &()) {
@@ -322,9 +322,9 @@ mod exact {
             explorer: capped(Normalization::Exact),
             gamma: GammaSchedule::constant(gamma).expect("positive"),
             taus: vec![tau],
-            ..Settings::default()
+            ..Settings::paper()
         };
-        let measure = UniformInterval::new(0.0, 1.0).expect("in order");
+        let measure = Interval::new(0.0, 1.0).expect("in order");
         Learner::new(Box::new(measure), Box::new(oracle), settings).expect("good settings")
     }
 
@@ -387,7 +387,7 @@ mod exact {
                 (z - 1.0).abs() < error,
                 "trial {trial}, kind {kind}: tau {tau}, gamma {gamma}: {z}"
             );
-            let stated = decision.capped.expect("CappedIGW").z.value;
+            let stated = decision.capped_igw.expect("CappedIGW").z.value;
             assert!(
                 (stated - z).abs() < error,
                 "trial {trial}, kind {kind}: {stated} {z}"
@@ -399,7 +399,7 @@ mod exact {
     fn proposals_do_not_grow_with_tau() {
         let curve = Arc::new(Curve::vee(0.3, 0.1, 1.4, 0.8));
         for tau in [2.0, 64.0, 2048.0] {
-            let mut learner = learner(curve.clone(), vec![0.3], tau, 9001.0);
+            let learner = learner(curve.clone(), vec![0.3], tau, 9001.0);
             let proposals: usize = (0..1_000)
                 .map(|event| learner.decide(event, &()).expect("an action").proposals)
                 .sum();

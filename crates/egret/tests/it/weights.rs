@@ -1,6 +1,6 @@
 //! The logged density makes every weight unbiased; what the paper logs, g, does not.
 
-use egret::{Decision, DensityKind, Event, Learner, Loss, Normalization, Settings};
+use egret::{Decision, DensityKind, Learner, Loss, Normalization, Observed, Settings};
 
 use crate::worlds::{Cube, Line, List, SAMPLED, World, settings};
 
@@ -95,7 +95,7 @@ fn check_parts<W: World>(
     learner: &Learner<(), W::Action>,
     decision: &Decision<W::Action>,
 ) {
-    let parts = decision.capped.expect("CappedIGW");
+    let parts = decision.capped_igw.expect("CappedIGW");
     let igw = egret::Igw::new(decision.tau, decision.gamma).expect("in range");
     let g = igw.weight(world.fhat(&decision.action), parts.certificate.beta);
     assert!((parts.g - g).abs() <= 1e-12 * g, "{} {g}", parts.g);
@@ -120,14 +120,14 @@ fn learners<W: World>(world: &W, base: impl Fn(&[f64]) -> Settings) -> [Learner<
                     .expect("an action")
             })
             .collect();
-        let events: Vec<Event<'_, (), W::Action>> = decisions
+        let events: Vec<Observed<&(), W::Action>> = decisions
             .iter()
             .map(|decision| {
                 let loss = Loss::new(loss(world, &decision.action)).expect("in range");
                 decision.observed(&(), loss)
             })
             .collect();
-        taught.learn(&events).expect("good events");
+        taught.learn_batch(&events).expect("good events");
     }
     let weights = taught.corral().weights();
     assert!(
@@ -150,8 +150,9 @@ fn check<W: World>(world: &W, normalization: Normalization, density: DensityKind
     };
     let moments = moments(world);
     let inverse_density =
-        |decision: &Decision<W::Action>| decision.weight_of(1.0).expect("a density");
-    let inverse_g = |decision: &Decision<W::Action>| 1.0 / decision.capped.expect("CappedIGW").g;
+        |decision: &Decision<W::Action>| decision.importance_weight(1.0).expect("a density");
+    let inverse_g =
+        |decision: &Decision<W::Action>| 1.0 / decision.capped_igw.expect("CappedIGW").g;
     for (corral, mut learner) in learners(world, base).into_iter().enumerate() {
         for (name, score) in scores(world, &mut learner, &moments, inverse_density) {
             // False alarm: 6e-7 for each, and there are some 300 of them.

@@ -2,8 +2,8 @@
 
 use egret::{
     Action, CappedIgw, Catalogue, EventRng, Explorer, FunctionOnInterval, FunctionOracle,
-    GammaSchedule, Item, Learner, Normalization, Settings, Stream, UniformBox, UniformInterval,
-    Vector, Vectors,
+    GammaSchedule, Interval, Item, Learner, Normalization, Settings, Stream, UniformBox, Vector,
+    Vectors,
 };
 
 use crate::curves::Curve;
@@ -49,7 +49,7 @@ pub fn settings(normalization: Normalization, taus: &[f64], seed: u64) -> Settin
         taus: taus.to_vec(),
         eta: 0.1,
         seed,
-        ..Settings::default()
+        ..Settings::paper()
     }
 }
 
@@ -86,7 +86,7 @@ impl World for Line {
                 4.0 * 0.3 - 1.0
             },
         );
-        let measure = UniformInterval::new(-1.0, 3.0).expect("in order");
+        let measure = Interval::new(-1.0, 3.0).expect("in order");
         Learner::new(Box::new(measure), Box::new(oracle), settings).expect("good settings")
     }
 

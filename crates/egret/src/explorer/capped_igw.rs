@@ -1,0 +1,383 @@
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Action, Item, action::as_action};
+use crate::explorer::DecideError;
+use crate::measure::{Catalogue, ReferenceMeasure};
+use crate::normalizer::{
+    BettingMartingale, Certificate, DrawBuffers, Draws, FixedSample, MixtureMartingale, Normalizer,
+    Tolerance,
+    exact::{
+        self,
+        catalogue::ExactCatalogue,
+        line::{ExactLine, LineBuffers},
+    },
+};
+use crate::numeric::{EventRng, OutOfRange, Stream};
+use crate::oracle::{NanPrediction, RegressionOracle};
+use crate::sampling::{
+    Igw, NormalizingConstant, RelativeError, SampleError,
+    normalizing_constant::{self, mean_weight},
+    proposer::{Proposals, Proposer},
+    rejection_sampler::RejectionSampler,
+};
+
+/// CappedIGW (Rucker et al. 2023, Algorithm 2): dP/dμ = g(·; β)/z(β), with β such that
+/// z(β) ∈ [1/κ∞, 1].
+///
+/// | field         | symbol | default | source                                      |
+/// |---------------|--------|---------|---------------------------------------------|
+/// | `normalization` |      | `Auto`  | exact where it can be had                   |
+/// | `kappa_inf`   | κ∞     | 4       | the paper's online experiments              |
+/// | `delta`       | δ      | 0.05    | the paper's online experiments              |
+/// | `z_error`     | ε      | 0.5     | see [`RelativeError`]                       |
+/// | `budget`      |        | 1,000,000 | κτ ≤ 50,000 ends within it but for e⁻²⁰   |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CappedIgw {
+    /// How β is found.
+    pub normalization: Normalization,
+    /// The bound on κ = 1/z, where z is not computed exactly.
+    pub kappa_inf: f64,
+    /// The chance that the bound fails.
+    pub delta: f64,
+    /// How well ẑ is to be known, where z is not computed exactly.
+    pub z_error: RelativeError,
+    /// The most proposals for one action.
+    pub budget: usize,
+}
+
+impl Default for CappedIgw {
+    fn default() -> Self {
+        Self {
+            normalization: Normalization::Auto,
+            kappa_inf: 4.0,
+            delta: 0.05,
+            z_error: RelativeError::default(),
+            budget: 1_000_000,
+        }
+    }
+}
+
+/// How β is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Normalization {
+    /// Exact where it can be had at a sensible cost, else a mixture.
+    Auto,
+    /// z(β) = 1 by computation: a catalogue, or an interval with an oracle that tells its pieces.
+    Exact,
+    /// [`MixtureMartingale`].
+    Mixture,
+    /// [`BettingMartingale`].
+    Betting,
+    /// [`FixedSample`].
+    FixedSample,
+}
+
+/// [`CappedIgw`] with its numbers checked and its normaliser built.
+pub(crate) struct CappedSampler {
+    normalization: Normalization,
+    normalizer: Box<dyn Normalizer>,
+    z_error: RelativeError,
+    sampler: RejectionSampler,
+}
+
+/// One draw of CappedIGW.
+#[derive(Debug)]
+pub(crate) struct Drawn<A> {
+    pub action: A,
+    pub fhat: f64,
+    pub certificate: Certificate,
+    pub proposals: usize,
+    pub z: NormalizingConstant,
+}
+
+/// The buffers of a decision, kept from one to the next so that none allocates.
+pub struct Workspace<A: Action> {
+    pub(crate) prepared: Vec<f64>,
+    pub(crate) proposals: Proposals<A>,
+    pub(crate) seen: DrawBuffers,
+    pub(crate) line: LineBuffers,
+    pub(crate) masses: Vec<f64>,
+}
+
+impl<A: Action> Default for Workspace<A> {
+    fn default() -> Self {
+        Self {
+            prepared: Vec::new(),
+            proposals: Proposals::default(),
+            seen: DrawBuffers::default(),
+            line: LineBuffers::default(),
+            masses: Vec::new(),
+        }
+    }
+}
+
+/// Where an action is drawn: a context, its f̂, and the buffers.
+pub(crate) struct DrawScope<'a, X: ?Sized, A: Action> {
+    pub proposer: Proposer<'a, X, A>,
+    pub proposals: &'a mut Proposals<A>,
+    pub seen: &'a mut DrawBuffers,
+    pub line: &'a mut LineBuffers,
+    pub masses: &'a mut Vec<f64>,
+}
+
+/// How z can be computed.
+enum Exact<'a, X: ?Sized, A: Action> {
+    Line(ExactLine<'a, X, A>),
+    Catalogue(ExactCatalogue<'a, X, A>),
+}
+
+/// The most draws that β or ẑ may take: what more would want memory by the gigabyte is an error.
+const MOST_DRAWS: usize = 1 << 25;
+
+/// Up to so many items a catalogue is always summed whole under `Auto`.
+const FEW_ITEMS: f64 = 1_000.0;
+
+/// Up to so many items per τ it is so too: drawing would take as many.
+const ITEMS_PER_TAU: f64 = 20.0;
+
+impl CappedSampler {
+    pub(crate) fn new(settings: &CappedIgw) -> Result<Self, OutOfRange> {
+        let tolerance = Tolerance::new(settings.kappa_inf, settings.delta)?;
+        Ok(Self {
+            normalization: settings.normalization,
+            normalizer: match settings.normalization {
+                Normalization::Betting => Box::new(BettingMartingale::new(tolerance)),
+                Normalization::FixedSample => Box::new(FixedSample::new(tolerance)),
+                Normalization::Mixture | Normalization::Auto | Normalization::Exact => {
+                    Box::new(MixtureMartingale::new(tolerance))
+                }
+            },
+            z_error: settings.z_error,
+            sampler: RejectionSampler {
+                budget: settings.budget,
+            },
+        })
+    }
+
+    pub(crate) fn set_normalizer(&mut self, normalizer: Box<dyn Normalizer>) {
+        self.normalizer = normalizer;
+    }
+
+    /// Whether z is computed at every τ.
+    pub(crate) fn always_exact<X: ?Sized, A: Action>(
+        &self,
+        measure: &dyn ReferenceMeasure<X, A>,
+        oracle: &dyn RegressionOracle<X, A>,
+    ) -> bool {
+        match self.normalization {
+            Normalization::Exact => true,
+            Normalization::Auto => {
+                let few = |catalogue: &Catalogue| catalogue.len() as f64 <= FEW_ITEMS;
+                can_be_exact(measure, oracle) && measure.catalogue().is_none_or(few)
+            }
+            _ => false,
+        }
+    }
+
+    /// Draws an action. Each use of chance has its own stream of `key`, the (seed, event).
+    pub(crate) fn draw<X: ?Sized, A: Action>(
+        &self,
+        igw: &Igw,
+        place: &mut DrawScope<'_, X, A>,
+        key: (u64, u64),
+    ) -> Result<Drawn<A>, SampleError> {
+        match self.exact(igw.tau(), place) {
+            // At τ = 1 there is nothing to compute.
+            Some(exact) if 1.0 < igw.tau() => self.draw_exactly(igw, &exact, place, key),
+            _ => self.draw_blindly(igw, place, key),
+        }
+    }
+
+    /// Σ wᵢ gᵢ(a)/zᵢ over a grid of (w, τ, γ), at an action with this f̂; none unless every z is exact.
+    pub(crate) fn marginal_density<X: ?Sized, A: Action>(
+        &self,
+        grid: impl Iterator<Item = (f64, f64, f64)>,
+        fhat: f64,
+        place: &mut DrawScope<'_, X, A>,
+    ) -> Result<f64, DecideError> {
+        let mut density = 0.0;
+        let mut first = true;
+        for (weight, tau, gamma) in grid {
+            let igw = Igw::new(tau, gamma)?;
+            if tau == 1.0 {
+                density += weight;
+                continue;
+            }
+            let exact = self.exact(tau, place).ok_or(DecideError::NotExact)?;
+            if first {
+                exact.prepare(place)?;
+                first = false;
+            }
+            let (beta, z) = exact.beta(&igw, place)?;
+            density += weight * igw.weight(fhat, beta) / z;
+        }
+        Ok(density)
+    }
+
+    fn exact<'a, X: ?Sized, A: Action>(
+        &self,
+        tau: f64,
+        place: &DrawScope<'a, X, A>,
+    ) -> Option<Exact<'a, X, A>> {
+        let auto = match self.normalization {
+            Normalization::Exact => false,
+            Normalization::Auto => true,
+            _ => return None,
+        };
+        let Proposer { measure, curve, .. } = place.proposer;
+        if let Some(catalogue) = measure.catalogue() {
+            let most = FEW_ITEMS.max(ITEMS_PER_TAU * tau);
+            let whole = !auto || catalogue.len() as f64 <= most;
+            return (whole && is_number::<Item, A>(Item(0)))
+                .then_some(Exact::Catalogue(ExactCatalogue { catalogue, curve }));
+        }
+        let line = measure.as_line()?;
+        let (pieces, prepared) = curve.monotone_pieces()?;
+        is_number::<f64, A>(0.0).then_some(Exact::Line(ExactLine {
+            line,
+            pieces,
+            prepared,
+            curve,
+        }))
+    }
+
+    fn draw_exactly<X: ?Sized, A: Action>(
+        &self,
+        igw: &Igw,
+        exact: &Exact<'_, X, A>,
+        place: &mut DrawScope<'_, X, A>,
+        (seed, event): (u64, u64),
+    ) -> Result<Drawn<A>, SampleError> {
+        exact.prepare(place)?;
+        let (beta, z) = exact.beta(igw, place)?;
+        let mut rng = EventRng::new(seed, event, Stream::Action);
+        let accepted = match exact {
+            Exact::Line(line) => line.sample(
+                igw,
+                beta,
+                self.sampler.budget,
+                &mut rng,
+                place.line,
+                place.proposals,
+            )?,
+            Exact::Catalogue(catalogue) => {
+                catalogue.sample(igw, (beta, z), &mut rng, place.masses, place.proposals)
+            }
+        };
+        Ok(Drawn {
+            action: accepted.action,
+            fhat: accepted.fhat,
+            certificate: exact::certificate(beta, z),
+            proposals: accepted.proposals,
+            z: NormalizingConstant::exact(z),
+        })
+    }
+
+    /// β, then the action, then ẑ.
+    fn draw_blindly<X: ?Sized, A: Action>(
+        &self,
+        igw: &Igw,
+        place: &mut DrawScope<'_, X, A>,
+        (seed, event): (u64, u64),
+    ) -> Result<Drawn<A>, SampleError> {
+        let certificate = self.beta(igw, place, (seed, event))?;
+        let beta = certificate.beta;
+        let accepted = self.sampler.sample(
+            igw,
+            beta,
+            &place.proposer,
+            &mut EventRng::new(seed, event, Stream::Action),
+            place.proposals,
+        )?;
+        let z = if place.seen.fhats.is_empty() {
+            // τ = 1, where g = 1 needs no draw.
+            NormalizingConstant::exact(1.0)
+        } else {
+            // The draws that chose β tell how many fresh ones ẑ needs, and nothing else.
+            let kappa = 1.0 / mean_weight(igw, beta, &place.seen.fhats);
+            let kappa = kappa.clamp(1.0, certificate.kappa_inf);
+            let draws = self.z_error.draws(kappa * igw.tau(), place.pieces());
+            if MOST_DRAWS < draws {
+                return Err(SampleError::DrawsSpent {
+                    draws,
+                    most: MOST_DRAWS,
+                });
+            }
+            normalizing_constant::estimate(
+                igw,
+                beta,
+                draws,
+                &place.proposer,
+                &mut EventRng::new(seed, event, Stream::Z),
+                place.proposals,
+            )?
+        };
+        Ok(Drawn {
+            action: accepted.action,
+            fhat: accepted.fhat,
+            certificate,
+            proposals: accepted.proposals,
+            z,
+        })
+    }
+
+    fn beta<X: ?Sized, A: Action>(
+        &self,
+        igw: &Igw,
+        place: &mut DrawScope<'_, X, A>,
+        (seed, event): (u64, u64),
+    ) -> Result<Certificate, SampleError> {
+        let mut rng = EventRng::new(seed, event, Stream::Beta);
+        let (proposer, work) = (&place.proposer, &mut *place.proposals);
+        let mut more = |n: usize, rng: &mut EventRng, out: &mut Vec<f64>| {
+            proposer.draw(n, rng, work)?;
+            out.extend_from_slice(&work.fhats);
+            Ok(())
+        };
+        let draws = Draws::new(place.seen, &mut rng, &mut more);
+        self.normalizer.certify(igw, &mut draws.within(MOST_DRAWS))
+    }
+}
+
+impl<X: ?Sized, A: Action> DrawScope<'_, X, A> {
+    /// Of how many monotone pieces f̂ on the line is known to consist.
+    fn pieces(&mut self) -> Option<usize> {
+        self.proposer.measure.as_line()?;
+        let (pieces, prepared) = self.proposer.curve.monotone_pieces()?;
+        Some(self.line.count_pieces(pieces, prepared))
+    }
+}
+
+impl<X: ?Sized, A: Action> Exact<'_, X, A> {
+    /// What serves every τ: the pieces, or the predictions for all items.
+    fn prepare(&self, place: &mut DrawScope<'_, X, A>) -> Result<(), NanPrediction> {
+        match self {
+            Self::Line(line) => line.find_pieces(place.line, place.proposals),
+            Self::Catalogue(catalogue) => catalogue.predict_all(place.masses, place.proposals),
+        }
+    }
+
+    fn beta(&self, igw: &Igw, place: &mut DrawScope<'_, X, A>) -> Result<(f64, f64), SampleError> {
+        match self {
+            Self::Line(line) => line.beta(igw, place.line, place.proposals),
+            Self::Catalogue(catalogue) => {
+                Ok(catalogue.beta(igw, place.masses, &place.proposals.fhats))
+            }
+        }
+    }
+}
+
+/// Whether z can be computed here: a catalogue, or an interval with an oracle that tells its pieces.
+pub(crate) fn can_be_exact<X: ?Sized, A: Action>(
+    measure: &dyn ReferenceMeasure<X, A>,
+    oracle: &dyn RegressionOracle<X, A>,
+) -> bool {
+    (measure.catalogue().is_some() && is_number::<Item, A>(Item(0)))
+        || (measure.as_line().is_some()
+            && oracle.monotone_pieces().is_some()
+            && is_number::<f64, A>(0.0))
+}
+
+fn is_number<T: 'static, A: Action>(value: T) -> bool {
+    as_action::<T, A>(value).is_some()
+}

@@ -1,0 +1,174 @@
+use serde::{Deserialize, Serialize};
+
+use crate::event::{ContextError, Loss, Propensity};
+use crate::normalizer::Certificate;
+use crate::numeric::{OutOfRange, checked_number};
+use crate::oracle::NanPrediction;
+use crate::sampling::{NormalizingConstant, SampleError};
+
+/// An action, how probable it was, and all that is needed to make the decision again.
+///
+/// | symbol   | where                                        |
+/// |----------|----------------------------------------------|
+/// | a, dP/dμ | `action`, `propensity` and its `density_kind` |
+/// | τ, w, γ  | `tau`, `tau_index`, `tau_probability`, `gamma` |
+/// | g        | `capped_igw.g`                                   |
+/// | β, κ∞, δ | `capped_igw.certificate`, with the draws it took |
+/// | z        | `capped_igw.z`, with its number of fresh draws   |
+///
+/// With (model, settings, seed, event, context) it is made again to the bit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision<A> {
+    /// Whose generator made it.
+    pub event: u64,
+    /// What to do.
+    pub action: A,
+    /// The density of the action, or that it was a point mass.
+    pub propensity: Propensity,
+    /// Whether the density is given τ, or over all of the grid.
+    pub density_kind: DensityKind,
+    /// The smoothness played; 1 for explorers without.
+    #[serde(deserialize_with = "checked_number::positive")]
+    pub tau: f64,
+    /// Its place in the grid.
+    pub tau_index: u32,
+    /// The probability Corral gave it.
+    #[serde(deserialize_with = "checked_number::share")]
+    pub tau_probability: f64,
+    /// The greediness in force.
+    #[serde(deserialize_with = "checked_number::positive")]
+    pub gamma: f64,
+    /// What CappedIGW worked out; the uniform explorer is CappedIGW at τ = 1.
+    pub capped_igw: Option<CappedDraw>,
+    /// How many draws of μ the action took.
+    pub proposals: usize,
+    /// The seed of the generator.
+    pub seed: u64,
+    /// How many batches the model had learned.
+    pub batches_learned: u64,
+    /// Which settings were in force.
+    pub settings_version: u32,
+}
+
+/// The parts of CappedIGW's density g/z.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CappedDraw {
+    /// g(a; β): what the paper logs, off by the factor κ.
+    #[serde(deserialize_with = "checked_number::positive")]
+    pub g: f64,
+    /// β, and how it was certified.
+    pub certificate: Certificate,
+    /// z(β), exact or estimated without bias.
+    pub z: NormalizingConstant,
+}
+
+/// Which density a log holds, where Corral draws τ first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum DensityKind {
+    /// Given the τ played: unbiased always.
+    #[default]
+    Conditional,
+    /// Σ wᵢ pᵢ(a) over the grid: weights vary less.
+    ///
+    /// 1/Σ wᵢ gᵢ/ẑᵢ is not linear in the ẑᵢ, so that it is right only where each zᵢ is exact.
+    Marginal,
+}
+
+impl<A> Decision<A> {
+    /// q/p: the weight of the event for a policy with density `q` at the action; none for a point mass, nor where `q`
+    /// is negative, infinite or NaN.
+    pub fn importance_weight(&self, q: f64) -> Option<f64> {
+        let p = self.propensity.density()?.get();
+        (0.0 <= q && q.is_finite()).then_some(q / p)
+    }
+
+    /// The same decision, its action in another form.
+    pub(crate) fn map_action<B>(self, into: impl FnOnce(A) -> B) -> Decision<B> {
+        Decision {
+            event: self.event,
+            action: into(self.action),
+            propensity: self.propensity,
+            density_kind: self.density_kind,
+            tau: self.tau,
+            tau_index: self.tau_index,
+            tau_probability: self.tau_probability,
+            gamma: self.gamma,
+            capped_igw: self.capped_igw,
+            proposals: self.proposals,
+            seed: self.seed,
+            batches_learned: self.batches_learned,
+            settings_version: self.settings_version,
+        }
+    }
+
+    /// What there is to learn from, once the loss is known. The context may be given as it is or by reference.
+    pub fn observed<X>(&self, x: X, loss: Loss) -> Observed<X, A>
+    where
+        A: Clone,
+    {
+        Observed {
+            x,
+            action: self.action.clone(),
+            loss,
+            propensity: self.propensity,
+            tau: Some(TauDraw {
+                index: self.tau_index,
+                probability: self.tau_probability,
+            }),
+        }
+    }
+}
+
+/// A decision with its loss: what is learned from, online and from a log.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Observed<X, A> {
+    /// The context, or a reference to it.
+    pub x: X,
+    /// The action played.
+    pub action: A,
+    /// Its loss.
+    pub loss: Loss,
+    /// The density the action had.
+    pub propensity: Propensity,
+    /// How τ was drawn; none where a log does not say, and then Corral learns nothing from the event.
+    pub tau: Option<TauDraw>,
+}
+
+/// Which τ of Corral's grid a decision played.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TauDraw {
+    /// Its place in the grid.
+    pub index: u32,
+    /// The probability it had when it was drawn.
+    pub probability: f64,
+}
+
+/// Why there is no decision.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecideError {
+    /// The oracle cannot read the context.
+    #[error(transparent)]
+    Context(#[from] ContextError),
+    /// No action was accepted, or the oracle predicted NaN.
+    #[error(transparent)]
+    Sample(#[from] SampleError),
+    /// The measure or the oracle no longer tells what it told when the learner was made.
+    #[error("the oracle and the measure cannot tell where the predicted loss is least")]
+    NoArgmin,
+    /// A marginal density was asked for where z is not computed.
+    #[error("the marginal density needs every z exactly, and the measure no longer tells it")]
+    NotExact,
+    /// An action is of another kind than the model's.
+    #[error("{0}")]
+    Action(String),
+    /// γ and τ are too large for numbers.
+    #[error("gamma or tau is too large: {0}")]
+    Density(#[from] OutOfRange),
+}
+
+impl From<NanPrediction> for DecideError {
+    fn from(error: NanPrediction) -> Self {
+        Self::Sample(error.into())
+    }
+}

@@ -1,0 +1,172 @@
+use serde::{Deserialize, Serialize};
+
+use crate::numeric::OutOfRange;
+
+/// How greedy to be, and when: γ after t learned batches.
+///
+/// | constructor  | γ                     | in the paper                                      |
+/// |--------------|-----------------------|---------------------------------------------------|
+/// | [`constant`](Self::constant) | γ     | Table 1                                           |
+/// | [`power`](Self::power)       | c₀ + c·tᵖ | CappedIGW 1 + 18·t, SmoothIGW 1 + 100·t^(3/4) |
+/// | [`theorem1`](Self::theorem1) | √(8Tκ∞τ/Reg_Sq) | Theorem 1                               |
+///
+/// t is the number of batches learned so far, so that the first decisions are made with γ = c₀.
+///
+/// ```
+/// let schedule = egret::GammaSchedule::power(1.0, 18.0, 1.0)?;
+/// assert_eq!(schedule.gamma(0, 6.0), 1.0);
+/// assert_eq!(schedule.gamma(500, 6.0), 9001.0);
+/// # Ok::<(), egret::OutOfRange>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Kind", into = "Kind")]
+pub struct GammaSchedule(Kind);
+
+/// What a schedule looks like in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+enum Kind {
+    Constant(f64),
+    Power {
+        c0: f64,
+        c: f64,
+        p: f64,
+    },
+    Theorem1 {
+        horizon: f64,
+        kappa_inf: f64,
+        reg_sq: f64,
+    },
+}
+
+/// Beyond it, g of the worst action would come near the smallest positive number.
+const LARGEST: f64 = 1e200;
+
+impl GammaSchedule {
+    /// The same γ for ever.
+    pub fn constant(gamma: f64) -> Result<Self, OutOfRange> {
+        Self(Kind::Constant(gamma)).checked()
+    }
+
+    /// c₀ + c·tᵖ with c₀ > 0, c ≥ 0 and p in [0, 8].
+    pub fn power(c0: f64, c: f64, p: f64) -> Result<Self, OutOfRange> {
+        Self(Kind::Power { c0, c, p }).checked()
+    }
+
+    /// √(8Tκ∞τ/Reg_Sq) for a horizon of T decisions; under Corral τ is the one played.
+    ///
+    /// `reg_sq` bounds what the oracle's squared error over the horizon exceeds the best by.
+    pub fn theorem1(horizon: f64, kappa_inf: f64, reg_sq: f64) -> Result<Self, OutOfRange> {
+        Self(Kind::Theorem1 {
+            horizon,
+            kappa_inf,
+            reg_sq,
+        })
+        .checked()
+    }
+
+    /// γ after `batches` learned batches, for the smoothness `tau`; positive, and 1e200 at most.
+    pub fn gamma(&self, batches: u64, tau: f64) -> f64 {
+        let gamma = match self.0 {
+            Kind::Constant(gamma) => gamma,
+            Kind::Power { c0, c, p } => c0 + c * libm::pow(batches as f64, p),
+            Kind::Theorem1 {
+                horizon,
+                kappa_inf,
+                reg_sq,
+            } => (8.0 * horizon * kappa_inf * tau / reg_sq).sqrt(),
+        };
+        gamma.clamp(f64::MIN_POSITIVE, LARGEST)
+    }
+
+    fn checked(self) -> Result<Self, OutOfRange> {
+        let positive = |name, value: f64| {
+            OutOfRange::unless(0.0 < value && value.is_finite(), name, value, "(0, inf)")
+        };
+        match self.0 {
+            Kind::Constant(gamma) => positive("gamma", gamma)?,
+            Kind::Power { c0, c, p } => {
+                positive("c0", c0)?;
+                OutOfRange::unless(0.0 <= c && c.is_finite(), "c", c, "[0, inf)")?;
+                // (2⁶⁴)⁸ is still finite.
+                OutOfRange::unless((0.0..=8.0).contains(&p), "p", p, "[0, 8]")?;
+            }
+            Kind::Theorem1 {
+                horizon,
+                kappa_inf,
+                reg_sq,
+            } => {
+                positive("horizon", horizon)?;
+                positive("reg_sq", reg_sq)?;
+                OutOfRange::unless(
+                    1.0 <= kappa_inf && kappa_inf.is_finite(),
+                    "kappa_inf",
+                    kappa_inf,
+                    "[1, inf)",
+                )?;
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl TryFrom<Kind> for GammaSchedule {
+    type Error = OutOfRange;
+
+    fn try_from(kind: Kind) -> Result<Self, OutOfRange> {
+        Self(kind).checked()
+    }
+}
+
+impl From<GammaSchedule> for Kind {
+    fn from(schedule: GammaSchedule) -> Self {
+        schedule.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_paper_s_schedules() {
+        let capped = GammaSchedule::power(1.0, 18.0, 1.0).expect("in range");
+        assert_eq!(capped.gamma(10_000, 6.0), 180_001.0);
+        let smooth = GammaSchedule::power(1.0, 100.0, 0.75).expect("in range");
+        assert_eq!(smooth.gamma(0, 6.0), 1.0);
+        assert_eq!(smooth.gamma(10_000, 6.0), 100_001.0);
+        // √(8 · 1000 · 4 · 2 / 10) = 80.
+        let theorem = GammaSchedule::theorem1(1_000.0, 4.0, 10.0).expect("in range");
+        assert_eq!(theorem.gamma(0, 2.0), 80.0);
+        assert_eq!(theorem.gamma(7, 8.0), 160.0);
+    }
+
+    #[test]
+    fn a_bad_file_is_refused() {
+        let bytes = |kind: Kind| postcard::to_stdvec(&kind).expect("in memory");
+        let good = bytes(Kind::Constant(3.0));
+        assert!(postcard::from_bytes::<GammaSchedule>(&good).is_ok());
+        let bad = bytes(Kind::Constant(f64::NAN));
+        assert!(postcard::from_bytes::<GammaSchedule>(&bad).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_passes_is_positive_and_finite(
+            a in any::<f64>(), b in any::<f64>(), c in any::<f64>(), t in any::<u64>(), tau in 1.0..1e300,
+        ) {
+            let schedules = [
+                GammaSchedule::constant(a),
+                GammaSchedule::power(a, b, c),
+                GammaSchedule::power(a.abs(), b.abs(), c.abs() % 8.0),
+                GammaSchedule::theorem1(a, b, c),
+                GammaSchedule::theorem1(a.abs(), 1.0 + b.abs(), c.abs()),
+            ];
+            for schedule in schedules.into_iter().flatten() {
+                let gamma = schedule.gamma(t, tau);
+                prop_assert!(0.0 < gamma && gamma <= LARGEST, "{schedule:?} {gamma}");
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Action, Propensity, Weight};
+use crate::explorer::{
+    CappedIgw, Corral, DensityKind, Explorer, ExplorerError, GammaSchedule, Player, geometric_taus,
+};
+use crate::measure::ReferenceMeasure;
+use crate::numeric::OutOfRange;
+use crate::oracle::RegressionOracle;
+
+/// How a learner explores and learns. The default is the recommended one; [`paper`](Self::paper) has the paper's.
+///
+/// | field              | default                     | paper's online experiments | why the default                                    |
+/// |--------------------|-----------------------------|----------------------------|----------------------------------------------------|
+/// | `explorer`         | CappedIGW, κ∞ = 4, δ = 0.05 | the same                   |                                                    |
+/// | `gamma`            | 300 + 10·t                  | 1 + 18·t                   | few decisions at random; t counts batches learned  |
+/// | `taus`             | 64 alone                    | 12 from 6 to 1024          | Corral over many τ costs more than the best of them gains |
+/// | `eta`              | 0.3/12                      | the same                   | one τ needs none                                   |
+/// | `density`          | given τ                     | –                          | unbiased whatever the normalizer                   |
+/// | `example_weight`   | one                         | the same                   |                                                    |
+/// | `seed`             | 0                           |                            |                                                    |
+/// | `settings_version` | 0                           |                            |                                                    |
+///
+/// Regret guarantees are for policies that spread over 1/τ of μ or more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How an action is chosen.
+    pub explorer: Explorer,
+    /// γ over time.
+    pub gamma: GammaSchedule,
+    /// The grid of τ that Corral learns over; one τ is always played.
+    pub taus: Vec<f64>,
+    /// Corral's learning rate.
+    pub eta: f64,
+    /// Which density is stated.
+    pub density: DensityKind,
+    /// How much each example counts for the oracle.
+    pub example_weight: ExampleWeight,
+    /// The seed of every generator.
+    pub seed: u64,
+    /// A number of the user's for these settings; decisions carry it.
+    pub settings_version: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            gamma: GammaSchedule::power(300.0, 10.0, 1.0).expect("in range"),
+            taus: vec![64.0],
+            ..Self::paper()
+        }
+    }
+}
+
+impl Settings {
+    /// The paper's online CappedIGW.
+    pub fn paper() -> Self {
+        Self {
+            explorer: Explorer::CappedIgw(CappedIgw::default()),
+            gamma: GammaSchedule::power(1.0, 18.0, 1.0).expect("the paper's schedule is in range"),
+            taus: geometric_taus(6.0, 1024.0, 12).expect("the paper's grid is in range"),
+            eta: 0.3 / 12.0,
+            density: DensityKind::Conditional,
+            example_weight: ExampleWeight::One,
+            seed: 0,
+            settings_version: 0,
+        }
+    }
+
+    /// The same settings under another seed.
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+}
+
+/// How much an example counts in the oracle's squared error.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub enum ExampleWeight {
+    /// Each alike.
+    #[default]
+    One,
+    /// min(1/p, cap), and cap for a point mass: the paper's runs, with cap 5.
+    ClippedInverse {
+        /// Positive and finite.
+        cap: f64,
+    },
+}
+
+impl ExampleWeight {
+    fn check(self) -> Result<(), OutOfRange> {
+        match self {
+            Self::One => Ok(()),
+            Self::ClippedInverse { cap } => {
+                OutOfRange::unless(0.0 < cap && cap.is_finite(), "cap", cap, "(0, inf)")
+            }
+        }
+    }
+
+    pub(crate) fn of(self, propensity: Propensity) -> Weight {
+        match self {
+            Self::One => Weight::ONE,
+            Self::ClippedInverse { cap } => {
+                let inverse = propensity
+                    .density()
+                    .map_or(cap, |density| (1.0 / density.get()).min(cap));
+                Weight::new(inverse).expect("at most the cap, which is finite")
+            }
+        }
+    }
+}
+
+impl Settings {
+    /// Checks all of it, for this measure and this oracle.
+    pub(crate) fn build<X: ?Sized, A: Action>(
+        &self,
+        measure: &dyn ReferenceMeasure<X, A>,
+        oracle: &dyn RegressionOracle<X, A>,
+    ) -> Result<(Player, Corral), SettingsError> {
+        let corral = Corral::new(self.taus.clone(), self.eta)?;
+        self.example_weight.check()?;
+        let player = self.explorer.player(measure, oracle)?;
+        if let (DensityKind::Marginal, Player::CappedIgw(sampler)) = (self.density, &player)
+            && !sampler.always_exact(measure, oracle)
+        {
+            return Err(SettingsError::Marginal);
+        }
+        let corral = if self.explorer.uses_tau() {
+            corral
+        } else {
+            Corral::new(vec![1.0], self.eta)?
+        };
+        Ok((player, corral))
+    }
+}
+
+/// Why settings are not taken.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// A number is not where it has to be.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+    /// The explorer cannot play on this measure with this oracle.
+    #[error(transparent)]
+    Explorer(#[from] ExplorerError),
+    /// A ratio of estimates would be biased.
+    #[error(
+        "the marginal density of CappedIGW is not linear in the estimates of z, and so is right only where each z is \
+         exact: state the conditional density"
+    )]
+    Marginal,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Density;
+    use crate::learner::Learner;
+    use crate::learner::small_world::Bowl;
+    use crate::measure::Interval;
+
+    #[test]
+    fn settings_out_of_range_are_refused() {
+        let refused = |settings: Settings| {
+            let measure = Interval::new(0.0, 1.0).expect("in order");
+            let bowl = Bowl {
+                offset: 0.0,
+                slope: 1.0,
+            };
+            Learner::new(Box::new(measure), Box::new(bowl), settings)
+                .expect_err("bad settings")
+                .to_string()
+        };
+        let capped = |capped: CappedIgw| Settings {
+            explorer: Explorer::CappedIgw(capped),
+            ..Settings::paper()
+        };
+        for (settings, field) in [
+            (
+                Settings {
+                    taus: vec![],
+                    ..Settings::paper()
+                },
+                "number of taus",
+            ),
+            (
+                Settings {
+                    taus: vec![f64::NAN],
+                    ..Settings::paper()
+                },
+                "tau",
+            ),
+            (
+                Settings {
+                    eta: 0.0,
+                    ..Settings::paper()
+                },
+                "eta",
+            ),
+            (
+                Settings {
+                    example_weight: ExampleWeight::ClippedInverse { cap: f64::NAN },
+                    ..Settings::paper()
+                },
+                "cap",
+            ),
+            (
+                Settings {
+                    explorer: Explorer::EpsilonGreedy { epsilon: 1.5 },
+                    ..Settings::paper()
+                },
+                "epsilon",
+            ),
+            (
+                Settings {
+                    explorer: Explorer::SquareCb,
+                    ..Settings::paper()
+                },
+                "SquareCB",
+            ),
+            (
+                capped(CappedIgw {
+                    kappa_inf: 1.0,
+                    ..CappedIgw::default()
+                }),
+                "kappa_inf",
+            ),
+            (
+                capped(CappedIgw {
+                    delta: f64::NAN,
+                    ..CappedIgw::default()
+                }),
+                "delta",
+            ),
+            (
+                capped(CappedIgw {
+                    budget: 0,
+                    ..CappedIgw::default()
+                }),
+                "budget",
+            ),
+        ] {
+            let message = refused(settings);
+            assert!(message.starts_with(field), "{message}");
+        }
+    }
+
+    #[test]
+    fn examples_weigh_what_the_settings_say() {
+        let propensity = |p: f64| Propensity::Density(Density::new(p).expect("positive"));
+        let clipped = ExampleWeight::ClippedInverse { cap: 5.0 };
+        assert_eq!(ExampleWeight::One.of(propensity(0.01)).get(), 1.0);
+        assert_eq!(clipped.of(propensity(0.5)).get(), 2.0);
+        assert_eq!(clipped.of(propensity(0.1)).get(), 5.0);
+        assert_eq!(clipped.of(Propensity::PointMass).get(), 5.0);
+    }
+}

@@ -1,0 +1,386 @@
+use std::fmt;
+
+use rand::{Rng, distr::Distribution};
+use rand_distr::weighted::WeightedAliasIndex;
+
+use crate::event::Item;
+use crate::measure::{ReferenceMeasure, Support};
+use crate::numeric::{EventRng, lanes, uniform_index::UniformIndex};
+
+/// A list of up to ten million items, equally probable or weighted.
+///
+/// A draw costs the same however many there are. Equal items are drawn with probability exactly
+/// 1/n, and stratified draws take one from each of n equal parts of the list. Weighted items are
+/// drawn by an alias table, built once in time and memory proportional to the list (20 bytes an
+/// item); an item's frequency is within 2⁻⁵² / n of its probability where it is rarer than 1/n, and
+/// stratified draws are independent ones.
+///
+/// ```
+/// use egret::{Catalogue, EventRng, Item, ReferenceMeasure, Stream};
+///
+/// let mu = Catalogue::weighted(vec![1.0, 2.0, 5.0])?;
+/// assert_eq!(mu.probability(Item(1)), 0.25);
+///
+/// let mut documents = Vec::new();
+/// mu.sample(&(), 10, &mut EventRng::new(7, 0, Stream::World), &mut documents);
+/// assert!(documents.iter().all(|document| document.0 < 3));
+/// # Ok::<(), egret::CatalogueError>(())
+/// ```
+#[derive(Clone)]
+pub struct Catalogue {
+    index: UniformIndex,
+    weights: Option<Weights>,
+}
+
+#[derive(Clone)]
+struct Weights {
+    probabilities: Vec<f64>,
+    alias: WeightedAliasIndex<f64>,
+}
+
+impl Catalogue {
+    /// The most items.
+    pub const MAX_LEN: usize = 10_000_000;
+
+    /// The rarest item, as a fraction of the mean weight. For rarer ones the alias table would be
+    /// off by more than 2.3e-7 of their probability.
+    pub const MIN_WEIGHT: f64 = 1e-9;
+
+    /// `n` items, each with probability 1/n; n is in [1, [`MAX_LEN`](Self::MAX_LEN)].
+    pub fn uniform(n: usize) -> Result<Self, CatalogueError> {
+        Ok(Self {
+            index: UniformIndex::new(checked_len(n)?),
+            weights: None,
+        })
+    }
+
+    /// An item for each weight, with a probability proportional to it.
+    ///
+    /// Weights are positive and finite: what shall never be played does not belong in the list.
+    pub fn weighted(mut weights: Vec<f64>) -> Result<Self, CatalogueError> {
+        let n = checked_len(weights.len())?;
+        let mut largest = 0.0_f64;
+        for (item, &value) in weights.iter().enumerate() {
+            if !(0.0 < value && value.is_finite()) {
+                return Err(CatalogueError::Weight { item, value });
+            }
+            largest = largest.max(value);
+        }
+        // Over the largest first, so that the sum is finite.
+        for weight in &mut weights {
+            *weight /= largest;
+        }
+        let sum = lanes::sum(&weights);
+        let least = Self::MIN_WEIGHT / f64::from(n);
+        for (item, weight) in weights.iter_mut().enumerate() {
+            *weight /= sum;
+            if *weight < least {
+                return Err(CatalogueError::Rare {
+                    item,
+                    fraction: *weight * f64::from(n),
+                });
+            }
+        }
+        let alias = WeightedAliasIndex::new(weights.clone())
+            .expect("one probability or more, all positive and at most 1");
+        Ok(Self {
+            index: UniformIndex::new(n),
+            weights: Some(Weights {
+                probabilities: weights,
+                alias,
+            }),
+        })
+    }
+
+    /// How many items; never 0.
+    #[expect(clippy::len_without_is_empty, reason = "no catalogue is empty")]
+    pub fn len(&self) -> usize {
+        self.index.n() as usize
+    }
+
+    /// All of them, in order.
+    pub fn items(&self) -> impl ExactSizeIterator<Item = Item> + use<> {
+        (0..self.index.n()).map(Item)
+    }
+
+    /// μ({item}); 0 for what is not in the catalogue.
+    pub fn probability(&self, item: Item) -> f64 {
+        match &self.weights {
+            Some(weights) => weights
+                .probabilities
+                .get(item.0 as usize)
+                .copied()
+                .unwrap_or(0.0),
+            None if item.0 < self.index.n() => 1.0 / f64::from(self.index.n()),
+            None => 0.0,
+        }
+    }
+
+    /// μ({item}) for each item in order, or none where all are equally probable.
+    pub fn probabilities(&self) -> Option<&[f64]> {
+        Some(&self.weights.as_ref()?.probabilities)
+    }
+}
+
+fn checked_len(n: usize) -> Result<u32, CatalogueError> {
+    match u32::try_from(n) {
+        Ok(len) if (1..=Catalogue::MAX_LEN).contains(&n) => Ok(len),
+        _ => Err(CatalogueError::Length { found: n }),
+    }
+}
+
+impl<X: ?Sized> ReferenceMeasure<X, Item> for Catalogue {
+    fn sample(&self, _: &X, n: usize, rng: &mut EventRng, out: &mut Vec<Item>) {
+        out.reserve(n);
+        match &self.weights {
+            Some(weights) => out.extend((0..n).map(|_| Item(weights.alias.sample(rng) as u32))),
+            None => sample_uniform(self.index, n, rng, out),
+        }
+    }
+
+    fn sample_stratified(&self, x: &X, n: usize, rng: &mut EventRng, out: &mut Vec<Item>) {
+        if self.weights.is_some() {
+            return self.sample(x, n, rng, out);
+        }
+        let len = self.index.n();
+        let part = f64::from(len) / n as f64;
+        out.extend((0..n).map(|i| {
+            let place = (i as f64 + rng.unit()) * part;
+            Item((place as u32).min(len - 1))
+        }));
+    }
+
+    fn support(&self) -> Support {
+        Support::Count(u64::from(self.index.n()))
+    }
+
+    fn catalogue(&self) -> Option<&Catalogue> {
+        Some(self)
+    }
+}
+
+/// Reads as many words as there are items to draw, then as many again as were rejected: no word
+/// beyond the last item is read, so that drawing in parts gives the same items.
+fn sample_uniform(index: UniformIndex, n: usize, rng: &mut EventRng, out: &mut Vec<Item>) {
+    let end = out.len() + n;
+    let mut bytes = [0; 1024];
+    while out.len() < end {
+        let wanted = (4 * (end - out.len())).min(bytes.len());
+        let bytes = &mut bytes[..wanted];
+        rng.fill_bytes(bytes);
+        let words = bytes.as_chunks::<4>().0;
+        out.extend(
+            words
+                .iter()
+                .filter_map(|&word| index.index(u32::from_le_bytes(word)).map(Item)),
+        );
+    }
+}
+
+impl fmt::Debug for Catalogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Catalogue")
+            .field("len", &self.len())
+            .field("weighted", &self.weights.is_some())
+            .finish()
+    }
+}
+
+/// Why something is not a catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogueError {
+    /// None, or too many.
+    #[error(
+        "the catalogue has {found} items, expected 1 to {}",
+        Catalogue::MAX_LEN
+    )]
+    Length {
+        /// How many.
+        found: usize,
+    },
+    /// Zero, negative, infinite or NaN.
+    #[error("the weight of item {item} is {value}, expected a number in (0, inf)")]
+    Weight {
+        /// Its index.
+        item: usize,
+        /// Its weight.
+        value: f64,
+    },
+    /// Too rare beside the others.
+    #[error(
+        "the weight of item {item} is {fraction:e} of the mean weight, expected at least {:e}",
+        Catalogue::MIN_WEIGHT
+    )]
+    Rare {
+        /// Its index.
+        item: usize,
+        /// Its weight over the mean weight.
+        fraction: f64,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use egret_testkit::chi_square_p_value;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::measure::checks::{
+        check_replay, check_split, check_stratified, sampled, stratified,
+    };
+
+    fn counts(batch: &[Item], n: usize) -> Vec<u64> {
+        let mut counts = vec![0; n];
+        for item in batch {
+            counts[item.0 as usize] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn equal_items_are_equally_frequent() {
+        let mu = Catalogue::uniform(100).expect("a hundred");
+        // False alarm: one in a million.
+        let drawn = counts(&sampled(&mu, 200_000, 1), 100);
+        assert!(1e-6 < chi_square_p_value(&drawn, &[0.01; 100]));
+        // Power: half of the items 5% more frequent than the others is seen.
+        let tilted: Vec<f64> = (0..100)
+            .map(|i| if i < 50 { 0.01025 } else { 0.00975 })
+            .collect();
+        assert!(chi_square_p_value(&drawn, &tilted) < 1e-6);
+    }
+
+    #[test]
+    fn weighted_items_are_as_frequent_as_their_weights() {
+        let weights: Vec<f64> = (1..=50).map(|i| 1.0 / f64::from(i)).collect();
+        let mu = Catalogue::weighted(weights).expect("positive");
+        let drawn = counts(&sampled(&mu, 200_000, 1), 50);
+        // False alarm: one in a million.
+        let probabilities = mu.probabilities().expect("weighted").to_vec();
+        assert!(1e-6 < chi_square_p_value(&drawn, &probabilities));
+        // Power: weights to the power 1.02 are seen.
+        let steeper: Vec<f64> = probabilities.iter().map(|p| p.powf(1.02)).collect();
+        let sum: f64 = steeper.iter().sum();
+        let steeper: Vec<f64> = steeper.iter().map(|p| p / sum).collect();
+        assert!(chi_square_p_value(&drawn, &steeper) < 1e-6);
+    }
+
+    #[test]
+    fn ten_million_items_fit_and_one_more_does_not() {
+        let n = Catalogue::MAX_LEN;
+        let weights: Vec<f64> = (1..=n).map(|i| 1.0 / i as f64).collect();
+        let mu = Catalogue::weighted(weights).expect("ten million");
+        let cell = |item: &Item| item.0.checked_ilog10().map_or(0, |digits| digits as usize);
+        let mut drawn = [0; 7];
+        for item in sampled(&mu, 100_000, 1) {
+            drawn[cell(&item)] += 1;
+        }
+        let mut probabilities = [0.0; 7];
+        for item in mu.items() {
+            probabilities[cell(&item)] += mu.probability(item);
+        }
+        // False alarm: one in a million.
+        assert!(1e-6 < chi_square_p_value(&drawn, &probabilities));
+
+        assert!(Catalogue::uniform(n).is_ok());
+        assert_eq!(
+            Catalogue::uniform(n + 1).expect_err("too many").to_string(),
+            "the catalogue has 10000001 items, expected 1 to 10000000"
+        );
+        assert_eq!(
+            Catalogue::weighted(vec![1.0; n + 1]).expect_err("too many"),
+            CatalogueError::Length { found: n + 1 }
+        );
+    }
+
+    #[test]
+    fn strata_are_unbiased_and_vary_less() {
+        // 10 items in 16 parts: parts and items do not line up.
+        let mu = Catalogue::uniform(10).expect("ten");
+        check_stratified(&mu, |a| f64::from(a.0), 4.5, 0.05);
+        check_stratified(&mu, |a| f64::from(a.0).powi(2), 28.5, 0.05);
+        check_stratified(&mu, |a| f64::from(u8::from(a == Item(3))), 0.1, 0.5);
+        let weighted = Catalogue::weighted(vec![3.0, 1.0]).expect("positive");
+        check_stratified(&weighted, |a| f64::from(a.0), 0.25, 1.1);
+    }
+
+    #[test]
+    fn strata_cover_every_item() {
+        let mu = Catalogue::uniform(1_000).expect("a thousand");
+        let items: Vec<Item> = mu.items().collect();
+        assert_eq!(stratified(&mu, 1_000, 1), items);
+    }
+
+    #[test]
+    fn draws_replay() {
+        let weighted = Catalogue::weighted((1..=1_000).map(f64::from).collect());
+        for mu in [Catalogue::uniform(1_000_000), weighted] {
+            let mu = mu.expect("positive");
+            check_replay(&mu);
+            check_split(&mu);
+        }
+    }
+
+    #[test]
+    fn values_are_frozen() {
+        // A change here is value-breaking: the same seed would give other actions.
+        let weighted = Catalogue::weighted(vec![1.0, 2.0, 3.0, 4.0]).expect("positive");
+        let items = |mu: &Catalogue| {
+            sampled(mu, 8, 7)
+                .iter()
+                .map(|item| item.0)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(items(&weighted), FROZEN_WEIGHTED);
+        assert_eq!(
+            items(&Catalogue::uniform(10_000).expect("ten thousand")),
+            FROZEN_UNIFORM
+        );
+    }
+
+    const FROZEN_WEIGHTED: [u32; 8] = [3, 1, 2, 0, 1, 3, 3, 2];
+    const FROZEN_UNIFORM: [u32; 8] = [8253, 3151, 2969, 3797, 466, 955, 6281, 8135];
+
+    #[test]
+    fn bad_weights_are_named() {
+        let message = |weights| {
+            Catalogue::weighted(weights)
+                .expect_err("refused")
+                .to_string()
+        };
+        assert_eq!(
+            message(vec![1.0, 0.0]),
+            "the weight of item 1 is 0, expected a number in (0, inf)"
+        );
+        assert_eq!(
+            message(vec![1.0, 2.5e-10]),
+            "the weight of item 1 is 4.99999999875e-10 of the mean weight, expected at least 1e-9"
+        );
+        assert!(Catalogue::weighted(vec![]).is_err());
+        assert!(Catalogue::uniform(0).is_err());
+        let extreme = Catalogue::weighted(vec![f64::MAX; 3]).expect("finite");
+        assert_eq!(extreme.probability(Item(2)), 1.0 / 3.0);
+    }
+
+    proptest! {
+        #[test]
+        fn probabilities_add_up_or_weights_are_refused(
+            weights in prop::collection::vec(prop_oneof![any::<f64>(), 1e-3..1e3], 0..20)
+        ) {
+            match Catalogue::weighted(weights.clone()) {
+                Ok(mu) => {
+                    prop_assert!(weights.iter().all(|w| 0.0 < *w && w.is_finite()));
+                    let sum: f64 = mu.items().map(|item| mu.probability(item)).sum();
+                    prop_assert!((sum - 1.0).abs() < 1e-14);
+                    prop_assert_eq!(mu.probability(Item(weights.len() as u32)), 0.0);
+                }
+                Err(CatalogueError::Length { found }) => prop_assert_eq!(found, 0),
+                Err(CatalogueError::Weight { item, .. }) => {
+                    prop_assert!(!(0.0 < weights[item] && weights[item].is_finite()));
+                }
+                Err(CatalogueError::Rare { fraction, .. }) => prop_assert!(fraction < 1e-9),
+            }
+        }
+    }
+}

@@ -1,0 +1,301 @@
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::event::{Action, Context, Item, Vector};
+use crate::measure::{
+    BetaPrior, Catalogue, Dirichlet, Interval, ReferenceMeasure, TruncatedNormal, UniformBox,
+    UniformSphere,
+};
+use crate::model::{ModelSpec, Space, SpaceError};
+use crate::oracle::{OracleSpecError, RegressionOracle};
+
+/// An action whose kind is known at run time only: of a file, a request, another language.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnyAction {
+    /// A point of an interval.
+    Number(f64),
+    /// A point of a box, a sphere or a simplex.
+    Vector(Vector),
+    /// An index into a catalogue.
+    Item(Item),
+}
+
+/// The kinds of action that files, requests and other languages know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `f64`.
+    Number,
+    /// [`Vector`].
+    Vector,
+    /// [`Item`].
+    Item,
+}
+
+/// Runs generic code for a [`Kind`] that is known at run time: `A` stands for the type of its actions.
+///
+/// ```
+/// use egret::{ActionKind, Kind, for_kind};
+///
+/// fn named<A: ActionKind>() -> Kind {
+///     A::KIND
+/// }
+///
+/// assert_eq!(for_kind!(Kind::Vector, A => named::<A>()), Kind::Vector);
+/// ```
+#[macro_export]
+macro_rules! for_kind {
+    ($kind:expr, $A:ident => $body:expr) => {
+        match $kind {
+            $crate::Kind::Number => {
+                type $A = f64;
+                $body
+            }
+            $crate::Kind::Vector => {
+                type $A = $crate::Vector;
+                $body
+            }
+            $crate::Kind::Item => {
+                type $A = $crate::Item;
+                $body
+            }
+        }
+    };
+}
+
+/// Implemented by each type of action that a [`Kind`] stands for, and by no other.
+///
+/// Writers of JSON and of tables do not always tell 3 from 3.0. So `from_any` takes a whole number for an item and an
+/// index for a number.
+pub trait ActionKind: Action + PartialEq + Into<AnyAction> + sealed::Sealed {
+    /// Which kind.
+    const KIND: Kind;
+
+    /// The action, if it is of this kind.
+    fn from_any(action: &AnyAction) -> Result<Self, KindError>;
+
+    /// μ of a space with such actions.
+    fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError>;
+
+    /// The oracle of a specification over such actions, nothing learned.
+    fn oracle(
+        spec: &ModelSpec,
+    ) -> Result<Box<dyn RegressionOracle<Context, Self>>, OracleSpecError>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+
+    impl Sealed for f64 {}
+    impl Sealed for crate::event::Vector {}
+    impl Sealed for crate::event::Item {}
+}
+
+impl ActionKind for f64 {
+    const KIND: Kind = Kind::Number;
+
+    fn from_any(action: &AnyAction) -> Result<Self, KindError> {
+        match action {
+            AnyAction::Number(value) => Ok(*value),
+            AnyAction::Item(Item(index)) => Ok(Self::from(*index)),
+            AnyAction::Vector(_) => Err(KindError::new(action, Self::KIND)),
+        }
+    }
+
+    fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError> {
+        Ok(match *space {
+            Space::Interval { low, high } => Box::new(Interval::new(low, high)?),
+            Space::TruncatedNormal {
+                mean,
+                sd,
+                low,
+                high,
+            } => Box::new(TruncatedNormal::new(mean, sd, low, high)?),
+            Space::Beta { a, b, low, high } => Box::new(BetaPrior::new(a, b, low, high)?),
+            _ => return Err(SpaceError::kind(space, Self::KIND)),
+        })
+    }
+
+    fn oracle(
+        spec: &ModelSpec,
+    ) -> Result<Box<dyn RegressionOracle<Context, Self>>, OracleSpecError> {
+        spec.number_oracle()
+    }
+}
+
+impl ActionKind for Vector {
+    const KIND: Kind = Kind::Vector;
+
+    fn from_any(action: &AnyAction) -> Result<Self, KindError> {
+        match action {
+            AnyAction::Vector(vector) => Ok(vector.clone()),
+            AnyAction::Number(_) | AnyAction::Item(_) => Err(KindError::new(action, Self::KIND)),
+        }
+    }
+
+    fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError> {
+        Ok(match space {
+            Space::Box { sides } => Box::new(UniformBox::new(sides)?),
+            Space::Sphere { dim } => Box::new(UniformSphere::new(*dim)?),
+            Space::Simplex { alpha } => Box::new(Dirichlet::new(alpha)?),
+            _ => return Err(SpaceError::kind(space, Self::KIND)),
+        })
+    }
+
+    fn oracle(
+        spec: &ModelSpec,
+    ) -> Result<Box<dyn RegressionOracle<Context, Self>>, OracleSpecError> {
+        spec.vector_oracle()
+    }
+}
+
+impl ActionKind for Item {
+    const KIND: Kind = Kind::Item;
+
+    fn from_any(action: &AnyAction) -> Result<Self, KindError> {
+        let index = match action {
+            AnyAction::Item(item) => return Ok(*item),
+            AnyAction::Number(value) => whole(*value),
+            AnyAction::Vector(_) => None,
+        };
+        index
+            .map(Item)
+            .ok_or_else(|| KindError::new(action, Self::KIND))
+    }
+
+    fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError> {
+        let Space::Items { count, weights } = space else {
+            return Err(SpaceError::kind(space, Self::KIND));
+        };
+        Ok(Box::new(match weights {
+            None => Catalogue::uniform(*count)?,
+            Some(weights) if weights.len() == *count => Catalogue::weighted(weights.clone())?,
+            Some(weights) => {
+                return Err(SpaceError::Weights {
+                    found: weights.len(),
+                    expected: *count,
+                });
+            }
+        }))
+    }
+
+    fn oracle(
+        spec: &ModelSpec,
+    ) -> Result<Box<dyn RegressionOracle<Context, Self>>, OracleSpecError> {
+        spec.item_oracle()
+    }
+}
+
+fn whole(value: f64) -> Option<u32> {
+    let index = value as u32;
+    (f64::from(index) == value).then_some(index)
+}
+
+impl From<f64> for AnyAction {
+    fn from(value: f64) -> Self {
+        Self::Number(value)
+    }
+}
+
+impl From<Vector> for AnyAction {
+    fn from(vector: Vector) -> Self {
+        Self::Vector(vector)
+    }
+}
+
+impl From<Item> for AnyAction {
+    fn from(item: Item) -> Self {
+        Self::Item(item)
+    }
+}
+
+impl AnyAction {
+    /// Which kind it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Number(_) => Kind::Number,
+            Self::Vector(_) => Kind::Vector,
+            Self::Item(_) => Kind::Item,
+        }
+    }
+
+    /// The same action as one of this kind, where it can be; else as it is.
+    pub fn into_kind(self, kind: Kind) -> Self {
+        for_kind!(kind, A => A::from_any(&self).map_or(self, Into::into))
+    }
+}
+
+impl fmt::Display for AnyAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(value) => write!(f, "{value:?}"),
+            Self::Vector(vector) => write!(f, "{:?}", vector.as_slice()),
+            Self::Item(Item(index)) => write!(f, "{index}"),
+        }
+    }
+}
+
+/// A number, a list of numbers, or an index.
+impl Serialize for AnyAction {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(value) => value.serialize(serializer),
+            Self::Vector(vector) => vector.as_slice().serialize(serializer),
+            Self::Item(Item(index)) => index.serialize(serializer),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Number => "number",
+            Self::Vector => "vector",
+            Self::Item => "item",
+        })
+    }
+}
+
+/// An action of another kind.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("the action {action} is no {expected}")]
+pub struct KindError {
+    /// What it was.
+    pub action: String,
+    /// What it has to be.
+    pub expected: Kind,
+}
+
+impl KindError {
+    fn new(action: &AnyAction, expected: Kind) -> Self {
+        Self {
+            action: action.to_string(),
+            expected,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_items_and_indices_are_numbers() {
+        assert_eq!(Item::from_any(&3.0.into()), Ok(Item(3)));
+        assert_eq!(f64::from_any(&Item(3).into()), Ok(3.0));
+        assert_eq!(AnyAction::from(3.0).into_kind(Kind::Item), Item(3).into());
+        let error = Item::from_any(&0.5.into()).expect_err("no index");
+        assert_eq!(error.to_string(), "the action 0.5 is no item");
+        assert_eq!(AnyAction::from(0.5).into_kind(Kind::Item), 0.5.into());
+        let vector = Vector::new(&[1.0, 2.0]).expect("finite");
+        assert_eq!(Vector::from_any(&vector.clone().into()), Ok(vector.clone()));
+        assert!(f64::from_any(&vector.into()).is_err());
+    }
+
+    #[test]
+    fn every_kind_has_its_type() {
+        for kind in [Kind::Number, Kind::Vector, Kind::Item] {
+            assert_eq!(for_kind!(kind, A => A::KIND), kind);
+        }
+    }
+}

@@ -1,0 +1,323 @@
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use crate::event::{Context, Loss};
+use crate::explorer::{DecideError, Decision};
+use crate::learner::LearnError;
+use crate::model::{ActionKind, Model, Space};
+
+/// A model that numbers its own events and remembers each decision until its outcome comes.
+///
+/// | call         | what happens                                                              |
+/// |--------------|---------------------------------------------------------------------------|
+/// | `decide`     | the next event: an action, whose `event` names it                         |
+/// | `learn`      | the loss of an event, now or much later: learned from, logged, forgotten  |
+///
+/// Outcomes may come late and in any order. At most `capacity` decisions wait; one more, and the oldest is logged
+/// without a loss and forgotten. Events are learned and logged in the order in which their outcomes came, so that
+/// replaying the log gives the same model.
+///
+/// ```
+/// use egret::{Context, DecisionLoop, Interval, Loss, Model};
+///
+/// let mut prices = DecisionLoop::new(Model::new(Interval::new(5.0, 50.0)?, 1)?);
+/// for day in 0..10 {
+///     let decision = prices.decide(Context::dense(vec![f64::from(day)])?)?;
+///     let sold = decision.action < 30.0;
+///     let loss = if sold { 1.0 - decision.action / 50.0 } else { 1.0 };
+///     prices.learn(decision.event, Loss::new(loss)?)?;
+/// }
+/// assert_eq!(prices.model().batches_learned(), 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DecisionLoop<A: ActionKind, L = NoLog> {
+    model: Model<A>,
+    log: L,
+    next_event: u64,
+    waiting: BTreeMap<u64, (Context, Decision<A>)>,
+    capacity: usize,
+    expired: u64,
+}
+
+/// Where finished events go: a file, a queue, a list.
+pub trait EventLog<A> {
+    /// Why an event could not be taken.
+    type Error;
+
+    /// Takes the next event of the log, its action one of this space; without a loss where none came in time.
+    fn append(
+        &mut self,
+        space: &Space,
+        x: &Context,
+        decision: &Decision<A>,
+        loss: Option<Loss>,
+    ) -> Result<(), Self::Error>;
+}
+
+/// Keeps nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoLog;
+
+impl<A> EventLog<A> for NoLog {
+    type Error = Infallible;
+
+    fn append(
+        &mut self,
+        _: &Space,
+        _: &Context,
+        _: &Decision<A>,
+        _: Option<Loss>,
+    ) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// How many decisions wait if nothing else is said.
+const CAPACITY: usize = 100_000;
+
+impl<A: ActionKind> DecisionLoop<A> {
+    /// Without a log; event numbers start at 0.
+    pub fn new(model: Model<A>) -> Self {
+        Self::with_log(model, NoLog)
+    }
+}
+
+impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
+    /// Every finished event goes to `log`.
+    pub fn with_log(model: Model<A>, log: L) -> Self {
+        Self {
+            model,
+            log,
+            next_event: 0,
+            waiting: BTreeMap::new(),
+            capacity: CAPACITY,
+            expired: 0,
+        }
+    }
+
+    /// Lets at most so many decisions wait for their outcome, at least one; 100,000 if nothing is said.
+    pub fn with_capacity(mut self, capacity: usize) -> Self {
+        self.capacity = capacity.max(1);
+        self
+    }
+
+    /// Numbers events from `event` on. After a restart give the first number that no earlier decision had: two
+    /// decisions with one number share their random numbers.
+    pub fn starting_at(mut self, event: u64) -> Self {
+        self.next_event = event;
+        self
+    }
+
+    /// The next decision.
+    pub fn decide(&mut self, x: Context) -> Result<Decision<A>, LoopError<L::Error>> {
+        let decision = self.model.decide(self.next_event, &x)?;
+        while self.capacity <= self.waiting.len() {
+            self.expire_oldest()?;
+        }
+        self.next_event += 1;
+        self.waiting.insert(decision.event, (x, decision.clone()));
+        Ok(decision)
+    }
+
+    /// The loss of an event. On an error the decision still waits.
+    pub fn learn(&mut self, event: u64, loss: Loss) -> Result<(), LoopError<L::Error>> {
+        let Some((x, decision)) = self.waiting.get(&event) else {
+            return Err(LoopError::NotWaiting { event });
+        };
+        self.model.learn(&decision.observed(x, loss))?;
+        let logged = self
+            .log
+            .append(&self.model.spec().space, x, decision, Some(loss));
+        // Learned is learned: the event must not be learned from twice, whatever the log says.
+        self.waiting.remove(&event);
+        logged.map_err(LoopError::Log)
+    }
+
+    /// Logs the decisions that still wait without a loss, and gives back model and log.
+    pub fn finish(mut self) -> Result<(Model<A>, L), LoopError<L::Error>> {
+        while !self.waiting.is_empty() {
+            self.expire_oldest()?;
+        }
+        Ok((self.model, self.log))
+    }
+
+    fn expire_oldest(&mut self) -> Result<(), LoopError<L::Error>> {
+        if let Some((_, (x, decision))) = self.waiting.pop_first() {
+            self.expired += 1;
+            self.log
+                .append(&self.model.spec().space, &x, &decision, None)
+                .map_err(LoopError::Log)?;
+        }
+        Ok(())
+    }
+
+    /// The model as it is now.
+    pub fn model(&self) -> &Model<A> {
+        &self.model
+    }
+
+    /// How many decisions wait for their outcome.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// How many decisions were forgotten before their outcome came.
+    pub fn expired(&self) -> u64 {
+        self.expired
+    }
+
+    /// The number that the next event will have.
+    pub fn next_event(&self) -> u64 {
+        self.next_event
+    }
+}
+
+/// Why the loop did not go on.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoopError<E> {
+    /// There is no decision.
+    #[error(transparent)]
+    Decide(#[from] DecideError),
+    /// Nothing was learned.
+    #[error(transparent)]
+    Learn(#[from] LearnError),
+    /// The event was never decided, has its loss already, or waited too long.
+    #[error(
+        "event {event} waits for no outcome: it was never decided, has its outcome already, or was forgotten to make \
+         room (with_capacity)"
+    )]
+    NotWaiting {
+        /// Which.
+        event: u64,
+    },
+    /// The log did not take an event. The model has learned it.
+    #[error("the log did not take the event")]
+    Log(#[source] E),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::Settings;
+    use crate::measure::Interval;
+    use crate::model::ModelSpec;
+    use crate::oracle::OracleSpec;
+
+    fn model() -> Model<f64> {
+        let mut spec = ModelSpec::new(Interval::new(0.0, 1.0).expect("in order"), 1);
+        spec.oracle = OracleSpec::paper();
+        Model::from_spec(spec, Settings::paper()).expect("good settings")
+    }
+
+    fn x(event: u64) -> Context {
+        Context::dense(vec![(event as f64 * 0.37).fract()]).expect("finite")
+    }
+
+    fn loss(value: f64) -> Loss {
+        Loss::new(value).expect("in range")
+    }
+
+    /// (event, loss) of what was logged; refuses once it holds `room`.
+    #[derive(Debug, Default)]
+    struct List {
+        events: Vec<(u64, Option<f64>)>,
+        room: Option<usize>,
+    }
+
+    impl EventLog<f64> for List {
+        type Error = &'static str;
+
+        fn append(
+            &mut self,
+            space: &Space,
+            x: &Context,
+            decision: &Decision<f64>,
+            loss: Option<Loss>,
+        ) -> Result<(), &'static str> {
+            assert_eq!(space.to_string(), "interval:0,1");
+            assert_eq!(x, &self::x(decision.event));
+            if self.room == Some(self.events.len()) {
+                return Err("the disk is full");
+            }
+            self.events.push((decision.event, loss.map(Loss::get)));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn late_outcomes_teach_as_direct_calls_would() {
+        let mut own = DecisionLoop::new(model());
+        let mut direct = model();
+        let mut waiting = Vec::new();
+        for event in 0..50 {
+            let decision = own.decide(x(event)).expect("an action");
+            assert_eq!(Ok(&decision), direct.decide(event, &x(event)).as_ref());
+            waiting.push(decision);
+            // Out of order, ten at a time.
+            if waiting.len() == 10 {
+                for decision in waiting.drain(..).rev() {
+                    let loss = loss((decision.action - 0.5).abs());
+                    let observed = decision.observed(x(decision.event), loss);
+                    direct.learn(&observed).expect("a good event");
+                    own.learn(decision.event, loss).expect("it waits");
+                }
+            }
+        }
+        assert_eq!((own.waiting(), own.expired(), own.next_event()), (0, 0, 50));
+        let (model, _) = own.finish().expect("nothing waits");
+        assert_eq!(model.save(), direct.save());
+    }
+
+    #[test]
+    fn the_oldest_makes_room_and_is_logged_without_a_loss() {
+        let mut own = DecisionLoop::with_log(model(), List::default())
+            .with_capacity(2)
+            .starting_at(7);
+        for event in 7..11 {
+            assert_eq!(own.decide(x(event)).expect("an action").event, event);
+        }
+        assert_eq!((own.waiting(), own.expired()), (2, 2));
+        assert_eq!(
+            own.learn(7, loss(0.5)),
+            Err(LoopError::NotWaiting { event: 7 })
+        );
+        own.learn(10, loss(0.25)).expect("it waits");
+        assert_eq!(
+            own.learn(10, loss(0.25)),
+            Err(LoopError::NotWaiting { event: 10 })
+        );
+        let (model, log) = own.finish().expect("a log without end");
+        let expected = [(7, None), (8, None), (10, Some(0.25)), (9, None)];
+        assert_eq!(log.events, expected);
+        assert_eq!(model.batches_learned(), 1);
+    }
+
+    #[test]
+    fn a_log_that_refuses_is_told_and_no_event_is_learned_twice() {
+        let log = List {
+            room: Some(0),
+            ..List::default()
+        };
+        let mut own = DecisionLoop::with_log(model(), log);
+        own.decide(x(0)).expect("an action");
+        assert_eq!(
+            own.learn(0, loss(0.5)),
+            Err(LoopError::Log("the disk is full"))
+        );
+        assert_eq!(
+            own.learn(0, loss(0.5)),
+            Err(LoopError::NotWaiting { event: 0 })
+        );
+        assert_eq!(own.model().batches_learned(), 1);
+    }
+
+    #[test]
+    fn a_bad_context_uses_no_number() {
+        let mut own = DecisionLoop::new(model());
+        let wide = Context::dense(vec![1.0, 2.0]).expect("finite");
+        assert!(matches!(own.decide(wide), Err(LoopError::Decide(_))));
+        assert_eq!((own.next_event(), own.waiting()), (0, 0));
+    }
+}

@@ -1,0 +1,499 @@
+//! A learner over contexts of numbers whose parts are data, so that its file needs no program to be read.
+//!
+//! | you know the kind of action      | type                                       |
+//! |----------------------------------|--------------------------------------------|
+//! | when you write the program       | [`Model<A>`]                               |
+//! | when it runs                     | [`AnyModel`]                               |
+//!
+//! [`DecisionLoop`] stands around a model, numbers events and waits for their outcomes.
+
+pub(crate) mod action_kind;
+pub(crate) mod action_space;
+pub(crate) mod any_model;
+pub(crate) mod decision_loop;
+pub(crate) mod space;
+pub(crate) mod spec;
+
+pub use action_kind::{ActionKind, AnyAction, Kind, KindError};
+pub use action_space::{ActionSpace, EmbeddingRows, Items};
+pub use any_model::AnyModel;
+pub use decision_loop::{DecisionLoop, EventLog, LoopError, NoLog};
+pub use space::{ActionError, Space, SpaceError};
+pub use spec::ModelSpec;
+
+use std::borrow::Borrow;
+
+use crate::codec::{LoadError, framed::Frame};
+use crate::event::Context;
+use crate::explorer::{DecideError, Decision, Observed};
+use crate::learner::{LearnError, Learner, ReplayError, Settings, SettingsError};
+use crate::oracle::OracleSpecError;
+
+// docs/model-format.md describes every byte.
+const FRAME: Frame = Frame {
+    magic: "egretpkg",
+    version: 1,
+};
+
+/// Decides, learns, predicts, and is saved with its own description.
+///
+/// A decision is a pure function of (model, event, context): many threads may ask one model. The caller numbers the
+/// events and gives each number once; [`DecisionLoop`] does it for you.
+///
+/// ```
+/// use egret::{Context, Interval, Loss, Model};
+///
+/// let mut model = Model::new(Interval::new(5.0, 50.0)?, 2)?; // prices, two features
+/// let x = Context::dense(vec![1000.0, 0.001])?; // in any units
+/// for event in 0..10 {
+///     let decision = model.decide(event, &x)?;
+///     let loss = Loss::new((decision.action - 20.0).abs() / 45.0)?;
+///     model.learn(&decision.observed(&x, loss))?;
+/// }
+/// let again = Model::<f64>::load(&model.save())?;
+/// assert_eq!(again.decide(10, &x)?, model.decide(10, &x)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Model<A: ActionKind> {
+    spec: ModelSpec,
+    learner: Learner<Context, A>,
+}
+
+impl<A: ActionKind> Model<A> {
+    /// The default learner over a space, for contexts of so many features. There is nothing to tune.
+    pub fn new(
+        space: impl ActionSpace<Action = A>,
+        context_dim: usize,
+    ) -> Result<Self, ModelError> {
+        Self::with_settings(space, context_dim, Settings::paper())
+    }
+
+    /// The default oracle under other settings, such as another seed.
+    pub fn with_settings(
+        space: impl ActionSpace<Action = A>,
+        context_dim: usize,
+        settings: Settings,
+    ) -> Result<Self, ModelError> {
+        let spec = ModelSpec::new(space, context_dim).with_seed(settings.seed);
+        Self::from_spec(spec, settings)
+    }
+
+    /// Any oracle under any settings.
+    pub fn from_spec(spec: ModelSpec, settings: Settings) -> Result<Self, ModelError> {
+        let learner = Learner::new(A::measure(&spec.space)?, A::oracle(&spec)?, settings)?;
+        Ok(Self { spec, learner })
+    }
+
+    /// A model whose oracle has learned already, elsewhere. `oracle` is what the oracle of the specification saved, and
+    /// `batches` how many batches that took: γ goes on from there.
+    pub fn trained(
+        spec: ModelSpec,
+        settings: Settings,
+        oracle: &[u8],
+        batches: u64,
+    ) -> Result<Self, ModelError> {
+        let mut model = Self::from_spec(spec, settings)?;
+        model.learner.oracle.load(oracle)?;
+        model.learner.batches = batches;
+        Ok(model)
+    }
+
+    /// The same oracle, as it has learned so far, under other settings.
+    pub fn under(&self, settings: Settings) -> Result<Self, ModelError> {
+        let oracle = self.learner.oracle.save();
+        Self::trained(self.spec.clone(), settings, &oracle, self.batches_learned())
+    }
+
+    /// What it is made of.
+    pub fn spec(&self) -> &ModelSpec {
+        &self.spec
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        self.learner.settings()
+    }
+
+    /// How many batches were learned; decisions carry the number.
+    pub fn batches_learned(&self) -> u64 {
+        self.learner.batches_learned()
+    }
+
+    /// The learner inside: μ, f̂, Corral.
+    pub fn learner(&self) -> &Learner<Context, A> {
+        &self.learner
+    }
+
+    /// The learner alone, where its description is not needed.
+    pub fn into_learner(self) -> Learner<Context, A> {
+        self.learner
+    }
+
+    /// Chooses an action for a context.
+    pub fn decide(&self, event: u64, x: &Context) -> Result<Decision<A>, DecideError> {
+        self.learner.decide(event, x)
+    }
+
+    /// Decides many events in parallel; the answers are those of [`decide`](Self::decide), in order.
+    pub fn decide_batch(
+        &self,
+        events: &[(u64, &Context)],
+    ) -> Vec<Result<Decision<A>, DecideError>> {
+        self.learner.decide_batch(events)
+    }
+
+    /// Learns from one event.
+    pub fn learn<Y: Borrow<Context>>(
+        &mut self,
+        observed: &Observed<Y, A>,
+    ) -> Result<(), LearnError> {
+        self.learner.learn(observed)
+    }
+
+    /// Takes one step on many events. On an error nothing was learned.
+    pub fn learn_batch<Y: Borrow<Context>>(
+        &mut self,
+        observed: &[Observed<Y, A>],
+    ) -> Result<(), LearnError> {
+        self.learner.learn_batch(observed)
+    }
+
+    /// The predicted loss of each action.
+    pub fn predict(&self, x: &Context, actions: &[A]) -> Result<Vec<f64>, DecideError> {
+        self.learner.predict(x, actions)
+    }
+
+    /// The action with the least predicted loss that can be found now; see [`Learner::best`].
+    pub fn best(&self, x: &Context) -> Result<A, DecideError> {
+        self.learner.best(x)
+    }
+
+    /// Repeats a past decision and compares every field to the bit; see [`Learner::replay`].
+    pub fn replay(&self, x: &Context, decision: &Decision<A>) -> Result<(), ReplayError> {
+        self.learner.replay(x, decision)
+    }
+
+    /// Specification, settings and all that was learned, as bytes that [`load`](Self::load) takes on to the bit.
+    pub fn save(&self) -> Vec<u8> {
+        let content = postcard::to_stdvec(&(&self.spec, &self.learner.save()[..]))
+            .expect("numbers and lists of known length are written to memory");
+        FRAME.around(&content)
+    }
+
+    /// A saved model; an error where its actions are of another kind.
+    pub fn load(bytes: &[u8]) -> Result<Self, ModelError> {
+        let (spec, learner) = parse(bytes)?;
+        Self::from_saved(spec, learner)
+    }
+
+    fn from_saved(spec: ModelSpec, learner: &[u8]) -> Result<Self, ModelError> {
+        let mut model = Self::from_spec(spec, Settings::paper())?;
+        model.learner.load(learner)?;
+        Ok(model)
+    }
+}
+
+/// The specification, and what the learner saved.
+fn parse(bytes: &[u8]) -> Result<(ModelSpec, &[u8]), LoadError> {
+    Ok(postcard::from_bytes(FRAME.content_of(bytes)?)?)
+}
+
+/// Why there is no such model.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// Not an action space, or not one with such actions.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
+    /// Not an oracle, or not one for this space.
+    #[error(transparent)]
+    Oracle(#[from] OracleSpecError),
+    /// Not settings, or not for this oracle.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The bytes are not a saved model.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::event::{Item, Loss, Vector};
+    use crate::measure::{Interval, TruncatedNormal, UniformBox, UniformSphere};
+    use crate::numeric::{EventRng, Stream};
+    use crate::oracle::{Forecaster, LearningRate, OracleSpec};
+
+    fn argmin(hidden: Option<[usize; 2]>) -> OracleSpec {
+        OracleSpec::Argmin {
+            hidden,
+            learning_rate: LearningRate::default(),
+            seed: 3,
+        }
+    }
+
+    fn ridge() -> OracleSpec {
+        OracleSpec::LeastSquares {
+            forecaster: Forecaster::Ridge,
+            lambda: 1.0,
+            squares: true,
+        }
+    }
+
+    /// Specifications of every kind, the first with the paper's oracle.
+    fn specs() -> Vec<ModelSpec> {
+        let spec = |space: &str, oracle, embeddings| ModelSpec {
+            space: space.parse().expect("a space"),
+            context_dim: 2,
+            embeddings,
+            oracle,
+        };
+        let default = |space: &str, embeddings| {
+            let space = space.parse().expect("a space");
+            ModelSpec::from_parts(space, embeddings, 2).with_seed(4)
+        };
+        let fourier = OracleSpec::Fourier {
+            features: 16,
+            scale: 1.0,
+            seed: 5,
+        };
+        let both = OracleSpec::Aggregation(vec![argmin(None), ridge()]);
+        let rows = EmbeddingRows::new(1, vec![0.0, 0.5, 1.0]).expect("three rows");
+        vec![
+            spec("interval:0,1", argmin(None), None),
+            spec("interval:0,1", argmin(Some([4, 3])), None),
+            spec("interval:0,1", both, None),
+            spec("box:0,1,0,2", fourier.clone(), None),
+            spec("sphere:3", ridge(), None),
+            spec("items:3", fourier, Some(rows.clone())),
+            default("beta:2,3,-5,5", None),
+            default("simplex:1,1,1", None),
+            default("items:3", Some(rows)),
+        ]
+    }
+
+    fn paper(spec: ModelSpec) -> AnyModel {
+        AnyModel::from_spec(spec, Settings::paper()).expect("a good model")
+    }
+
+    /// Decides once, learns it, and says what was decided.
+    fn step(model: &mut AnyModel, event: u64) -> String {
+        let x = Context::dense(vec![0.25, event as f64]).expect("finite");
+        let loss = Loss::new(0.5).expect("in range");
+        let decision = model.decide(event, &x).expect("an action");
+        let observed = decision.observed(&x, loss);
+        model.learn(&observed).expect("a good event");
+        format!("{decision:?}")
+    }
+
+    #[test]
+    fn a_loaded_model_goes_on_to_the_bit() {
+        for spec in specs() {
+            let mut first = paper(spec);
+            step(&mut first, 0);
+            let mut second = AnyModel::load(&first.save()).expect("just saved");
+            assert_eq!(second.spec(), first.spec());
+            assert_eq!((second.batches_learned(), second.save()), (1, first.save()));
+            assert_eq!(step(&mut first, 1), step(&mut second, 1));
+        }
+    }
+
+    #[test]
+    fn typed_and_untyped_calls_agree() {
+        for spec in specs() {
+            let mut any = paper(spec);
+            step(&mut any, 0);
+            for_every_kind(&any);
+        }
+    }
+
+    fn for_every_kind(any: &AnyModel) {
+        crate::for_kind!(any.kind(), A => {
+            let model = any.typed::<A>().expect("of this kind");
+            let x = Context::dense(vec![0.5, -1.0]).expect("finite");
+            let events: Vec<(u64, &Context)> = (0..4).map(|event| (event, &x)).collect();
+            let batch = any.decide_batch(&events);
+            for (event, decided) in (0..).zip(batch) {
+                let typed = model.decide(event, &x).expect("an action");
+                let untyped = any.decide(event, &x).expect("an action");
+                assert_eq!(A::from_any(&untyped.action), Ok(typed.action.clone()));
+                assert_eq!(Ok(untyped), decided);
+                model.replay(&x, &typed).expect("the same model");
+            }
+            // The best action is no worse than those that were tried.
+            let best = model.best(&x).expect("an action");
+            assert_eq!(any.best(&x), Ok(best.clone().into()));
+            let mut actions = vec![best];
+            actions.extend((0..4).map(|event| model.decide(event, &x).expect("an action").action));
+            let predicted = model.predict(&x, &actions).expect("numbers");
+            let untyped: Vec<AnyAction> = actions.into_iter().map(Into::into).collect();
+            assert_eq!(any.predict(&x, &untyped), Ok(predicted.clone()));
+            if any.spec().space.kind() != Kind::Vector {
+                assert!(predicted.iter().all(|other| predicted[0] <= *other));
+            }
+        });
+    }
+
+    #[test]
+    fn a_model_of_another_kind_is_told() {
+        let any = paper(specs().remove(0));
+        assert!(any.typed::<Vector>().is_none());
+        let error = Model::<Item>::load(&any.save()).expect_err("an interval");
+        assert_eq!(
+            error.to_string(),
+            "interval:0,1 is a space of numbers, expected one of items"
+        );
+        let any = any.into_typed::<Item>().expect_err("an interval");
+        let error = any.predict(
+            &Context::dense(vec![0.0; 2]).expect("finite"),
+            &[Vector::new(&[1.0]).expect("finite").into()],
+        );
+        assert_eq!(
+            error.expect_err("a vector").to_string(),
+            "the action [1.0] is no number"
+        );
+        assert!(any.into_typed::<f64>().is_ok());
+    }
+
+    #[test]
+    fn an_oracle_that_has_learned_is_taken_on() {
+        for spec in specs() {
+            let mut first = paper(spec.clone());
+            step(&mut first, 0);
+            crate::for_kind!(first.kind(), A => {
+                let first = first.typed::<A>().expect("of this kind");
+                let state = first.learner().oracle().save();
+                let second = Model::<A>::trained(spec, Settings::paper(), &state, 7);
+                let second = second.expect("its own oracle");
+                assert_eq!(second.learner().oracle().save(), state);
+                assert_eq!(second.batches_learned(), 7);
+                let loaded = Model::<A>::load(&second.save()).expect("just saved");
+                assert_eq!(loaded.save(), second.save());
+                let other = Settings { taus: vec![3.0], ..Settings::paper() };
+                let other = first.under(other).expect("good settings");
+                assert_eq!(other.learner().oracle().save(), state);
+                assert_eq!(other.settings().taus, [3.0]);
+            });
+        }
+        let other = specs().remove(1).build_oracle::<f64>().expect("good");
+        let refused = Model::<f64>::trained(specs().remove(0), Settings::paper(), &other.save(), 1);
+        assert!(matches!(refused.err(), Some(ModelError::Load(_))));
+    }
+
+    /// Plays `rounds` of a pricing problem: x is what the customer would pay, in thousandths, beside a feature that
+    /// says nothing.
+    fn play(model: &mut Model<f64>, rounds: std::ops::Range<u64>) -> f64 {
+        let (count, mut total) = ((rounds.end - rounds.start) as f64, 0.0);
+        for event in rounds {
+            let mut rng = EventRng::new(77, event, Stream::World);
+            let (worth, noise) = (rng.unit(), rng.unit());
+            let x = Context::dense(vec![1000.0 * worth, noise]).expect("finite");
+            let decision = model.decide(event, &x).expect("an action");
+            let loss = Loss::new((decision.action - worth).abs()).expect("in range");
+            total += loss.get();
+            model
+                .learn(&decision.observed(&x, loss))
+                .expect("a good event");
+        }
+        total / count
+    }
+
+    fn on_unit_interval(seed: u64) -> Model<f64> {
+        let space = Interval::new(0.0, 1.0).expect("in order");
+        Model::with_settings(space, 2, Settings::default().with_seed(seed)).expect("good settings")
+    }
+
+    #[test]
+    fn the_default_learns_and_goes_on_from_its_file() {
+        let mut model = on_unit_interval(1);
+        let early = play(&mut model, 0..100);
+        let later = play(&mut model, 100..1_000);
+        // The middle for everybody would cost a quarter, and at random a third.
+        assert!(later < 0.1 && later < early, "{early} {later}");
+        let mut loaded = Model::load(&model.save()).expect("just saved");
+        assert_eq!(loaded.settings(), &Settings::default().with_seed(1));
+        assert_eq!(
+            play(&mut model, 1_000..1_050).to_bits(),
+            play(&mut loaded, 1_000..1_050).to_bits()
+        );
+        assert_eq!(model.save(), loaded.save());
+    }
+
+    #[test]
+    fn the_default_computes_every_z_on_an_interval() {
+        assert!(on_unit_interval(2).learner().computes_z());
+    }
+
+    #[test]
+    fn every_space_has_a_default() {
+        let check = |model: Result<AnyModel, ModelError>| {
+            step(&mut model.expect("any space"), 0);
+        };
+        let sides = [(0.0, 100.0), (-1.0, 1.0)];
+        let knobs = UniformBox::new(&sides).expect("sides");
+        check(Model::new(knobs, 2).map(AnyModel::from));
+        let sphere = UniformSphere::new(3).expect("a sphere");
+        check(Model::new(sphere, 2).map(AnyModel::from));
+        let normal = TruncatedNormal::new(0.0, 1.0, -1.0, 1.0).expect("in order");
+        check(Model::new(normal, 2).map(AnyModel::from));
+        let rows = EmbeddingRows::new(2, vec![0.0, 1.0, 5.0, 1.0, 0.0, 1.0]).expect("rows");
+        let items = Items::new(rows.clone()).expect("three items");
+        check(Model::new(items, 2).map(AnyModel::from));
+        let weighted = Items::weighted(rows.clone(), vec![1.0, 2.0, 3.0]).expect("three weights");
+        check(Model::new(weighted, 2).map(AnyModel::from));
+        assert!(Items::weighted(rows, vec![1.0]).is_err());
+        assert!(EmbeddingRows::new(2, vec![0.0; 3]).is_err());
+    }
+
+    /// As docs/model-format.md has it.
+    #[test]
+    fn the_description_is_frozen() {
+        let model = paper(specs().remove(0));
+        let bytes = model.save();
+        let mut expected = b"egretpkg\x01\x00".to_vec();
+        expected.extend((bytes.len() as u64 - 22).to_le_bytes());
+        expected.push(0); // an interval
+        expected.extend(0.0_f64.to_le_bytes());
+        expected.extend(1.0_f64.to_le_bytes());
+        expected.push(2); // features
+        expected.push(0); // no embeddings
+        expected.extend([0, 0]); // an argmin, without hidden layers
+        expected.extend(0.02_f64.to_le_bytes());
+        expected.extend(100.0_f64.to_le_bytes());
+        expected.push(3); // its seed
+        assert_eq!(bytes[..expected.len()], expected);
+        // The learner's state, its length before it, then the checksum.
+        let state = model.typed::<f64>().expect("numbers").learner().save();
+        assert!(bytes[..bytes.len() - 4].ends_with(&state));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let mut spec = specs().remove(3);
+        spec.oracle = argmin(None);
+        let error = AnyModel::from_spec(spec, Settings::paper()).err();
+        let expected = ModelError::Oracle(OracleSpecError::NotAnInterval);
+        assert_eq!(error, Some(expected));
+        let mut spec = specs().remove(5);
+        spec.embeddings = None;
+        let error = AnyModel::from_spec(spec, Settings::paper()).err();
+        let expected = ModelError::Oracle(OracleSpecError::NoEmbeddings);
+        assert_eq!(error, Some(expected));
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_bytes_are_refused(cut in 0_usize..200, place in 0_usize..200, bit in 0_u8..8) {
+            let bytes = paper(specs().remove(0)).save();
+            let cut = cut.min(bytes.len() - 1);
+            prop_assert!(AnyModel::load(&bytes[..cut]).is_err());
+            let mut flipped = bytes;
+            let place = place.min(flipped.len() - 1);
+            flipped[place] ^= 1 << bit;
+            prop_assert!(AnyModel::load(&flipped).is_err());
+        }
+    }
+}

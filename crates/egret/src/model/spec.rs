@@ -1,0 +1,190 @@
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Action, Batch, Context, Item, Vector, Vectors};
+use crate::model::{ActionKind, ActionSpace, EmbeddingRows, Space};
+use crate::numeric::{EventRng, OutOfRange, lanes};
+use crate::oracle::{
+    ActionFeatures, Embeddings, OracleSpec, OracleSpecError, RegressionOracle, Scaling,
+    VectorFeatures,
+};
+
+/// What a model is made of before it learns: action space, context, oracle.
+///
+/// ```
+/// use egret::{Interval, Model, ModelSpec, OracleSpec, Settings};
+///
+/// let mut spec = ModelSpec::new(Interval::new(0.0, 1.0)?, 2);
+/// spec.oracle = OracleSpec::paper();
+/// let model: Model<f64> = Model::from_spec(spec, Settings::paper())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelSpec {
+    /// Which actions there are.
+    pub space: Space,
+    /// How many features a context has.
+    pub context_dim: usize,
+    /// What an oracle sees of each item of a catalogue.
+    pub embeddings: Option<EmbeddingRows>,
+    /// How losses are predicted.
+    pub oracle: OracleSpec,
+}
+
+impl ModelSpec {
+    /// The default oracle for a space, started from seed 0; see [`with_seed`](Self::with_seed).
+    ///
+    /// | space     | oracle                                                      |
+    /// |-----------|-------------------------------------------------------------|
+    /// | intervals | [`OracleSpec::default_on_interval`]                         |
+    /// | others    | [`OracleSpec::default_on_features`], of coordinates or embeddings |
+    pub fn new(space: impl ActionSpace, context_dim: usize) -> Self {
+        let (space, embeddings) = space.into_parts();
+        Self::from_parts(space, embeddings, context_dim)
+    }
+
+    /// As [`new`](Self::new), for a space that is known at run time only. Items want embeddings.
+    pub fn from_parts(space: Space, embeddings: Option<EmbeddingRows>, context_dim: usize) -> Self {
+        let oracle = match &embeddings {
+            _ if space.bounds().is_some() => OracleSpec::default_on_interval(0),
+            Some(rows) => OracleSpec::default_on_features(context_dim, rows.dim, 0),
+            None => OracleSpec::default_on_features(context_dim, space.action_dim(), 0),
+        };
+        Self {
+            space,
+            context_dim,
+            embeddings,
+            oracle,
+        }
+    }
+
+    /// The same with every seed of the oracle moved on by `seed`.
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self {
+            oracle: self.oracle.with_seed(seed),
+            ..self
+        }
+    }
+
+    /// The oracle, nothing learned.
+    pub fn build_oracle<A: ActionKind>(
+        &self,
+    ) -> Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError> {
+        A::oracle(self)
+    }
+
+    pub(crate) fn number_oracle(
+        &self,
+    ) -> Result<Box<dyn RegressionOracle<Context, f64>>, OracleSpecError> {
+        let bounds = self.space.bounds().ok_or(OracleSpecError::NotAnInterval)?;
+        self.oracle.on(bounds, self.context_dim)
+    }
+
+    pub(crate) fn vector_oracle(
+        &self,
+    ) -> Result<Box<dyn RegressionOracle<Context, Vector>>, OracleSpecError> {
+        let coordinates = VectorFeatures::new(self.space.action_dim())?;
+        let mut draws = Vectors::default();
+        if let Ok(measure) = Vector::measure(&self.space) {
+            let x = Context::dense(Vec::new()).expect("no feature is not finite");
+            measure.sample(&x, DRAWS, &mut EventRng::before_events(0), &mut draws);
+        }
+        let scaling = scaling_of(&coordinates, &draws);
+        self.oracle
+            .over_scaled(self.context_dim, &coordinates, &scaling)
+    }
+
+    pub(crate) fn item_oracle(
+        &self,
+    ) -> Result<Box<dyn RegressionOracle<Context, Item>>, OracleSpecError> {
+        let rows = self
+            .embeddings
+            .as_ref()
+            .ok_or(OracleSpecError::NoEmbeddings)?;
+        if let Space::Items { count, .. } = self.space {
+            OutOfRange::unless(
+                rows.dim.checked_mul(count) == Some(rows.values.len()),
+                "numbers in the table of embeddings",
+                rows.values.len() as f64,
+                "one row for each item",
+            )?;
+        }
+        let embeddings = Embeddings::new(rows.dim, rows.values.clone())?;
+        let items = rows.len();
+        let every = items.div_ceil(DRAWS);
+        let draws: Vec<Item> = (0..items)
+            .step_by(every)
+            .map(|item| Item(item as u32))
+            .collect();
+        let scaling = scaling_of(&embeddings, &draws);
+        self.oracle
+            .over_scaled(self.context_dim, &embeddings, &scaling)
+    }
+}
+
+/// How many actions a scaling is taken from.
+const DRAWS: usize = 4096;
+
+/// What brings each feature of these actions to mean 0 and deviation 1; one that does not vary becomes 0. A single
+/// feature is brought to [0, 1].
+fn scaling_of<A: Action>(features: &impl ActionFeatures<A>, actions: &A::Batch) -> Vec<Scaling> {
+    let (n, m) = (actions.len(), features.dim());
+    let mut columns = vec![0.0; n * m];
+    features.fill(actions, 0..n, &mut columns);
+    let inverse = |spread: f64, size: f64| {
+        if 1e-12 * size < spread {
+            1.0 / spread
+        } else {
+            0.0
+        }
+    };
+    let mut scaling: Vec<Scaling> = columns
+        .chunks(n.max(1))
+        .map(|column| {
+            let mean = lanes::sum(column) / n as f64;
+            let squares: Vec<f64> = column.iter().map(|v| (v - mean) * (v - mean)).collect();
+            let sd = (lanes::sum(&squares) / n as f64).sqrt();
+            Scaling {
+                shift: mean,
+                factor: inverse(sd, mean.abs()),
+            }
+        })
+        .collect();
+    if m == 1 {
+        let low = columns.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = columns.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        scaling[0] = Scaling {
+            shift: low,
+            factor: inverse(high - low, high.abs().max(low.abs())),
+        };
+    }
+    scaling
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_problems_leave_out_least_squares() {
+        let few = OracleSpec::default_on_features(10, 8, 0);
+        assert!(matches!(few, OracleSpec::Aggregation(members) if members.len() == 2));
+        let many = OracleSpec::default_on_features(100, 8, 0);
+        assert!(matches!(many, OracleSpec::Curves { .. }));
+        let most = OracleSpec::default_on_features(usize::MAX, usize::MAX, 0);
+        assert!(matches!(most, OracleSpec::Curves { .. }));
+    }
+
+    #[test]
+    fn actions_are_brought_to_one_scale() {
+        let embeddings = Embeddings::new(2, vec![1.0, 7.0, 3.0, 7.0]).expect("two rows");
+        let scaling = scaling_of(&embeddings, &vec![Item(0), Item(1)]);
+        let expected = [(2.0, 1.0), (7.0, 0.0)];
+        assert_eq!(scaling.len(), 2);
+        for (found, (shift, factor)) in scaling.iter().zip(expected) {
+            assert_eq!((found.shift, found.factor), (shift, factor));
+        }
+        let single = Embeddings::new(1, vec![10.0, 30.0]).expect("two rows");
+        let scaling = scaling_of(&single, &vec![Item(0), Item(1)]);
+        assert_eq!((scaling[0].shift, scaling[0].factor), (10.0, 0.05));
+    }
+}

@@ -1,0 +1,3 @@
+pub(crate) mod betting;
+pub(crate) mod mixture;
+pub(crate) mod wealth;

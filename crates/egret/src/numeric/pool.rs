@@ -1,0 +1,21 @@
+use std::sync::{Mutex, PoisonError};
+
+/// Memory to work in, for as many threads as come at once; no result depends on what is in it.
+#[derive(Debug)]
+pub(crate) struct Pool<T>(Mutex<Vec<T>>);
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: Default> Pool<T> {
+    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = lock().pop().unwrap_or_default();
+        let result = work(&mut memory);
+        lock().push(memory);
+        result
+    }
+}

@@ -1,0 +1,518 @@
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{LoadError, saved_state};
+use crate::event::{Action, Batch, ContextError};
+use crate::numeric::{OutOfRange, pool::Pool};
+use crate::oracle::{Example, RegressionOracle, features::joint::check_count};
+
+/// Vovk's aggregating forecaster: nearly as good as the best of several oracles, whatever happens.
+///
+/// wᵢ ∝ exp(−η Σ (fᵢ − ℓ)²),  G(y) = −(1/η) ln Σ wᵢ exp(−η (fᵢ − y)²),  η = 2
+///
+/// f̂ = ½ + (G(0) − G(1))/2
+///
+/// with predictions fᵢ clamped to [0, 1]. Then (f̂ − y)² ≤ G(y) for all y ∈ [0, 1], and over any
+/// sequence of examples of weight at most 1 that are learned one by one (Vovk 1998, 2001)
+///
+/// Σ (f̂ − ℓ)² ≤ minᵢ Σ (fᵢ − ℓ)² + ln(N)/2
+///
+/// An example of weight w counts w times its square; beyond weight 1 the bound is not promised. A
+/// batch is weighed by the predictions that the members made before any of them learned from it.
+///
+/// A member that accepts a context in `prepare` and predicts a number for an action has to accept
+/// both in `learn`. Oracles here do, but for features beyond 1e30, which are for nobody. If a member errs there, those
+/// before it have learned and the others have not.
+///
+/// Costs what the members cost, and two exponentials for each member and action. Buffers are kept
+/// between calls: once warm, on as many threads as have met here, nothing is allocated by `prepare`
+/// and `predict`.
+///
+/// ```
+/// use egret::{Aggregation, Example, FunctionOracle, Loss, RegressionOracle, Weight};
+///
+/// let constant = |value: f64| -> Box<dyn RegressionOracle<(), f64>> {
+///     Box::new(FunctionOracle::new(move |_: &(), _: &Vec<f64>, out: &mut [f64]| out.fill(value)))
+/// };
+/// let mut oracle = Aggregation::new(vec![constant(0.1), constant(0.9)])?;
+/// for _ in 0..20 {
+///     oracle.learn(&[Example { x: &(), action: &0.0, loss: Loss::new(0.2)?.into(), weight: Weight::ONE }])?;
+/// }
+/// assert!(0.99 < oracle.weights()[0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Aggregation<X: ?Sized, A: Action> {
+    members: Vec<Box<dyn RegressionOracle<X, A>>>,
+    /// Σ (fᵢ − ℓ)² beyond that of the best member.
+    excess: Vec<f64>,
+    buffers: Pool<Vec<f64>>,
+}
+
+/// For losses and predictions in [0, 1]: the largest η at which one prediction can stand for a
+/// mixture.
+const ETA: f64 = 2.0;
+
+impl<X: ?Sized, A: Action> Aggregation<X, A> {
+    /// Of at least one member; all weigh the same at first.
+    pub fn new(members: Vec<Box<dyn RegressionOracle<X, A>>>) -> Result<Self, OutOfRange> {
+        check_count("members", members.len())?;
+        Ok(Self {
+            excess: vec![0.0; members.len()],
+            members,
+            buffers: Pool::default(),
+        })
+    }
+
+    /// How much each member counts, in their order; they add up to 1, but for rounding.
+    pub fn weights(&self) -> Vec<f64> {
+        let mut weights = Vec::new();
+        self.append_weights(&mut weights);
+        weights
+    }
+
+    fn append_weights(&self, out: &mut Vec<f64>) {
+        let start = out.len();
+        out.extend(self.excess.iter().map(|excess| libm::exp(-ETA * excess)));
+        let total: f64 = out[start..].iter().sum();
+        for weight in &mut out[start..] {
+            *weight /= total;
+        }
+    }
+}
+
+impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
+    /// The weights; then for each member how many numbers it prepared, and these.
+    fn prepare(&self, x: &X, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
+        self.append_weights(prepared);
+        self.buffers.with(|buffer| {
+            for member in &self.members {
+                buffer.clear();
+                member.prepare(x, buffer)?;
+                prepared.push(buffer.len() as f64);
+                prepared.extend_from_slice(buffer);
+            }
+            Ok(())
+        })
+    }
+
+    fn predict(&self, x: &X, prepared: &[f64], actions: &A::Batch, out: &mut [f64]) {
+        let n = out.len();
+        let (weights, mut rest) = prepared.split_at(self.members.len());
+        self.buffers.with(|buffer| {
+            // Σ wᵢ exp(−η (fᵢ − y)²): for y = 0 in `out`, for y = 1 in `at_one`.
+            buffer.clear();
+            buffer.resize(2 * n, 0.0);
+            let (fhat, at_one) = buffer.split_at_mut(n);
+            out.fill(0.0);
+            for (member, &weight) in self.members.iter().zip(weights) {
+                let len = rest[0] as usize;
+                let (own, others) = rest[1..].split_at(len);
+                rest = others;
+                member.predict(x, own, actions, fhat);
+                for ((f, at_zero), at_one) in fhat.iter().zip(&mut *out).zip(&mut *at_one) {
+                    let f = f.clamp(0.0, 1.0);
+                    *at_zero += weight * libm::exp(-ETA * f * f);
+                    *at_one += weight * libm::exp(-ETA * (1.0 - f) * (1.0 - f));
+                }
+            }
+            for (out, at_one) in out.iter_mut().zip(at_one) {
+                *out = (0.5 + libm::log(*at_one / *out) / (2.0 * ETA)).clamp(0.0, 1.0);
+            }
+        });
+    }
+
+    fn learn(&mut self, batch: &[Example<'_, X, A>]) -> Result<(), ContextError> {
+        let mut excess = self.excess.clone();
+        let mut action = A::Batch::default();
+        let mut prepared = Vec::new();
+        for example in batch {
+            action.clear();
+            action.push(example.action);
+            for (place, (member, excess)) in self.members.iter().zip(&mut excess).enumerate() {
+                prepared.clear();
+                member.prepare(example.x, &mut prepared)?;
+                let mut fhat = [0.0];
+                member.predict(example.x, &prepared, &action, &mut fhat);
+                if fhat[0].is_nan() {
+                    let action = example.action;
+                    return Err(ContextError::Refused(format!(
+                        "member {place} predicted NaN for the action {action:?}"
+                    )));
+                }
+                // Both in [0, 1], as the mixture's bound asks; members see a pseudo-loss as it is.
+                let error = fhat[0].clamp(0.0, 1.0) - example.loss.get().clamp(0.0, 1.0);
+                // The end keeps differences of sums of the largest weights from being NaN.
+                *excess = (*excess + example.weight.get() * error * error).min(1e300);
+            }
+        }
+        for member in &mut self.members {
+            member.learn(batch)?;
+        }
+        let least = excess.iter().copied().fold(f64::INFINITY, f64::min);
+        for (old, new) in self.excess.iter_mut().zip(excess) {
+            *old = new - least;
+        }
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let saved = Saved {
+            excess: self.excess.clone(),
+            members: self.members.iter().map(|member| member.save()).collect(),
+        };
+        saved_state::to_bytes(KIND, &saved)
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), LoadError> {
+        let saved: Saved = saved_state::from_bytes(KIND, state)?;
+        let n = self.members.len();
+        saved_state::expect_same("members:", &saved.members.len(), &n)?;
+        let allowed = |excess: f64| (0.0..=1e300).contains(&excess);
+        saved_state::expect_numbers("excess losses", &saved.excess, n, allowed)?;
+        if !saved.excess.contains(&0.0) {
+            return Err(LoadError::Invalid("no member is the best".into()));
+        }
+        let before: Vec<Vec<u8>> = self.members.iter().map(|member| member.save()).collect();
+        for place in 0..n {
+            if let Err(error) = self.members[place].load(&saved.members[place]) {
+                for (member, state) in self.members.iter_mut().zip(&before).take(place) {
+                    member.load(state)?;
+                }
+                return Err(error);
+            }
+        }
+        self.excess = saved.excess;
+        Ok(())
+    }
+}
+
+const KIND: &str = "aggregation";
+
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    excess: Vec<f64>,
+    members: Vec<Vec<u8>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Context, Loss, Weight};
+    use crate::numeric::{EventRng, Stream};
+    use crate::oracle::{
+        Bilinear, Forecaster, FourierRegression, FourierSettings, FunctionOracle, LinearRegression,
+        ScalarFeatures,
+    };
+    use proptest::prelude::*;
+
+    type Members<X> = Vec<Box<dyn RegressionOracle<X, f64>>>;
+
+    /// Members that predict what the context says.
+    fn told(n: usize) -> Aggregation<[f64], f64> {
+        let members: Members<[f64]> = (0..n)
+            .map(|i| -> Box<dyn RegressionOracle<[f64], f64>> {
+                Box::new(FunctionOracle::new(
+                    move |x: &[f64], _: &Vec<f64>, out: &mut [f64]| out.fill(x[i]),
+                ))
+            })
+            .collect();
+        Aggregation::new(members).expect("not empty")
+    }
+
+    fn predict<X: ?Sized>(oracle: &dyn RegressionOracle<X, f64>, x: &X, a: &[f64]) -> Vec<f64> {
+        let (mut prepared, mut out) = (Vec::new(), vec![0.0; a.len()]);
+        oracle.prepare(x, &mut prepared).expect("readable");
+        oracle.predict(x, &prepared, &a.to_vec(), &mut out);
+        out
+    }
+
+    fn example<'a, X: ?Sized>(x: &'a X, action: &'a f64, loss: f64) -> Example<'a, X, f64> {
+        Example {
+            x,
+            action,
+            loss: Loss::new(loss).expect("in the unit interval").into(),
+            weight: Weight::ONE,
+        }
+    }
+
+    /// Σ (f̂ − ℓ)² − minᵢ Σ (fᵢ − ℓ)² over rounds of (predictions, loss given f̂).
+    fn regret(
+        n: usize,
+        rounds: usize,
+        mut round: impl FnMut(usize, &mut [f64]),
+        mut loss: impl FnMut(&[f64], f64) -> f64,
+    ) -> f64 {
+        let mut oracle = told(n);
+        let (mut own, mut theirs) = (0.0, vec![0.0; n]);
+        let mut x = vec![0.0; n];
+        for t in 0..rounds {
+            round(t, &mut x);
+            let fhat = predict(&oracle, &x[..], &[0.0])[0];
+            let loss = loss(&x, fhat);
+            own += (fhat - loss) * (fhat - loss);
+            for (sum, f) in theirs.iter_mut().zip(&x) {
+                *sum += (f - loss) * (f - loss);
+            }
+            oracle
+                .learn(&[example(&x[..], &0.0, loss)])
+                .expect("numbers");
+        }
+        own - theirs.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn regret_is_at_most_half_the_log_of_the_members() {
+        for n in [1, 2, 5, 40] {
+            let bound = 0.5 * libm::log(n as f64) + 1e-9;
+            let mut rng = EventRng::new(1, n as u64, Stream::World);
+            let random = |_: usize, x: &mut [f64]| rng.fill_unit(x);
+            // Losses as far from the forecast as they can be.
+            let against = |_: &[f64], fhat: f64| f64::from(u8::from(fhat < 0.5));
+            let worst = regret(n, 300, random, against);
+            assert!(worst <= bound, "{n} {worst} {bound}");
+            let mut rng = EventRng::new(2, n as u64, Stream::World);
+            let mut noise = EventRng::new(3, n as u64, Stream::World);
+            let random = |_: usize, x: &mut [f64]| rng.fill_unit(x);
+            let first = regret(n, 300, random, |x, _| {
+                (x[0] + 0.2 * (noise.unit() - 0.5)).clamp(0.0, 1.0)
+            });
+            assert!(first <= bound, "{n} {first} {bound}");
+        }
+    }
+
+    /// Constant experts at the ends and a loss that never leaves one: the bound is nearly met.
+    #[test]
+    fn the_bound_is_tight() {
+        let n = 40;
+        let ends = |_: usize, x: &mut [f64]| {
+            x.fill(0.0);
+            x[7] = 1.0;
+        };
+        let found = regret(n, 100, ends, |_, _| 1.0);
+        let bound = 0.5 * libm::log(n as f64);
+        assert!(
+            0.9 * bound < found && found <= bound + 1e-9,
+            "{found} {bound}"
+        );
+    }
+
+    #[test]
+    fn one_member_is_itself() {
+        for f in [-1.0, 0.0, 0.3, 1.0, 2.0] {
+            let fhat = predict(&told(1), &[f][..], &[0.0, 1.0]);
+            assert!(
+                fhat.iter()
+                    .all(|fhat| (fhat - f.clamp(0.0, 1.0)).abs() < 1e-15)
+            );
+        }
+    }
+
+    #[test]
+    fn nan_is_passed_on_and_never_learned() {
+        let mut oracle = told(2);
+        let x = [0.5, f64::NAN];
+        assert!(predict(&oracle, &x[..], &[0.0])[0].is_nan());
+        let before = oracle.save();
+        let good = [0.5, 0.6];
+        let batch = [example(&good[..], &0.0, 1.0), example(&x[..], &0.0, 1.0)];
+        assert!(matches!(
+            oracle.learn(&batch),
+            Err(ContextError::Refused(_))
+        ));
+        assert_eq!(before, oracle.save());
+    }
+
+    #[test]
+    fn the_largest_weights_stay_numbers() {
+        let mut oracle = told(2);
+        let x = [0.0, 1.0];
+        let heavy = |loss: f64| Example {
+            weight: Weight::new(1e308).expect("finite"),
+            ..example(&x[..], &0.0, loss)
+        };
+        oracle.learn(&[heavy(1.0), heavy(1.0)]).expect("numbers");
+        assert_eq!(oracle.weights(), [0.0, 1.0]);
+        oracle.learn(&[heavy(0.0), heavy(0.0)]).expect("numbers");
+        assert_eq!(oracle.weights(), [0.5, 0.5]);
+    }
+
+    #[test]
+    fn no_members_are_refused() {
+        assert!(Aggregation::<Context, f64>::new(vec![]).is_err());
+    }
+
+    fn learners(seed: u64) -> Aggregation<Context, f64> {
+        let linear = |forecaster| {
+            let features = Bilinear::new(1, ScalarFeatures).expect("one feature");
+            LinearRegression::new(features, forecaster, 1.0).expect("positive")
+        };
+        let settings = FourierSettings {
+            context_dim: 1,
+            features: 16,
+            seed,
+            ..FourierSettings::default()
+        };
+        let fourier = FourierRegression::new(ScalarFeatures, settings).expect("in range");
+        Aggregation::new(vec![
+            Box::new(linear(Forecaster::Ridge)),
+            Box::new(linear(Forecaster::VovkAzouryWarmuth)),
+            Box::new(fourier),
+        ])
+        .expect("three")
+    }
+
+    fn trained(rounds: usize) -> Aggregation<Context, f64> {
+        let mut oracle = learners(0);
+        let mut rng = EventRng::new(4, 0, Stream::World);
+        for _ in 0..rounds {
+            let (x, a) = (rng.unit(), rng.unit());
+            let x = Context::dense(vec![x]).expect("finite");
+            oracle
+                .learn(&[example(&x, &a, (a - 0.4) * (a - 0.4))])
+                .expect("readable");
+        }
+        oracle
+    }
+
+    #[test]
+    fn members_learn_and_keep_their_own_buffers() {
+        let oracle = trained(200);
+        let x = Context::dense(vec![0.5]).expect("finite");
+        let actions = [0.1, 0.4, 0.9];
+        let fhat = predict(&oracle, &x, &actions);
+        let theirs: Vec<Vec<f64>> = oracle
+            .members
+            .iter()
+            .map(|member| predict(member.as_ref(), &x, &actions))
+            .collect();
+        for (i, &fhat) in fhat.iter().enumerate() {
+            let of_all = || theirs.iter().map(|f| f[i].clamp(0.0, 1.0));
+            let least = of_all().fold(1.0, f64::min);
+            let most = of_all().fold(0.0, f64::max);
+            assert!(least - 1e-9 <= fhat && fhat <= most + 1e-9);
+        }
+        // Nested once more, a single member changes nothing.
+        let nested: Members<Context> = vec![Box::new(trained(200))];
+        let nested = Aggregation::new(nested).expect("one");
+        for (one, other) in predict(&nested, &x, &actions).iter().zip(&fhat) {
+            assert!((one - other).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn a_batch_is_weighed_by_predictions_from_before_it() {
+        let x = Context::dense(vec![0.5]).expect("finite");
+        let mut oracle = learners(0);
+        // Linear members start at 0 and Fourier features at ½, whatever the batch holds.
+        oracle
+            .learn(&[example(&x, &0.5, 0.25), example(&x, &0.5, 1.0)])
+            .expect("readable");
+        let linear = 0.0625 + 1.0;
+        let fourier = 0.0625 + 0.25;
+        assert_eq!(oracle.excess, [linear - fourier, linear - fourier, 0.0]);
+    }
+
+    #[test]
+    fn nothing_is_learned_from_a_bad_batch() {
+        let mut oracle = trained(10);
+        let before = oracle.save();
+        let good = Context::dense(vec![0.5]).expect("finite");
+        let bad = Context::dense(vec![0.5, 0.5]).expect("finite");
+        assert!(matches!(
+            oracle.learn(&[example(&good, &0.5, 1.0), example(&bad, &0.5, 1.0)]),
+            Err(ContextError::Dimension { .. })
+        ));
+        assert!(
+            oracle
+                .learn(&[example(&good, &0.5, 1.0), example(&good, &f64::NAN, 1.0)])
+                .is_err()
+        );
+        assert_eq!(before, oracle.save());
+    }
+
+    #[test]
+    fn a_loaded_state_goes_on_to_the_bit() {
+        let mut one = trained(30);
+        let mut other = learners(0);
+        other.load(&one.save()).expect("same kind");
+        let x = Context::dense(vec![0.5]).expect("finite");
+        for oracle in [&mut one, &mut other] {
+            oracle.learn(&[example(&x, &0.7, 0.1)]).expect("readable");
+        }
+        assert_eq!(one.save(), other.save());
+        assert_eq!(predict(&one, &x, &[0.2]), predict(&other, &x, &[0.2]));
+    }
+
+    #[test]
+    fn a_member_that_does_not_fit_leaves_all_as_it_was() {
+        let mut other = learners(1); // the third member has another seed
+        let before = other.save();
+        assert!(matches!(
+            other.load(&trained(30).save()),
+            Err(LoadError::Mismatch { .. })
+        ));
+        assert_eq!(before, other.save());
+        assert!(matches!(
+            told(2).load(&told(3).save()),
+            Err(LoadError::Mismatch { .. })
+        ));
+    }
+
+    #[test]
+    fn threads_do_not_show() {
+        let oracle = trained(50);
+        let x = Context::dense(vec![0.5]).expect("finite");
+        let actions: Vec<f64> = (0..100).map(|i| f64::from(i) / 100.0).collect();
+        let alone = predict(&oracle, &x, &actions);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        assert_eq!(predict(&oracle, &x, &actions), alone);
+                    }
+                });
+            }
+        });
+    }
+
+    proptest! {
+        #[test]
+        fn one_forecast_is_no_worse_than_the_mixture(
+            fs in prop::collection::vec(0.0..=1.0, 1..6),
+            past in prop::collection::vec(0.0..=1.0, 0..4),
+            y in 0.0..=1.0,
+        ) {
+            let mut oracle = told(fs.len());
+            for loss in past {
+                let x: Vec<f64> = fs.iter().map(|f| 1.0 - f).collect();
+                oracle.learn(&[example(&x[..], &0.0, loss)]).expect("numbers");
+            }
+            let mixture: f64 = oracle
+                .weights()
+                .iter()
+                .zip(&fs)
+                .map(|(w, f)| w * libm::exp(-ETA * (f - y) * (f - y)))
+                .sum();
+            let fhat = predict(&oracle, &fs[..], &[0.0])[0];
+            prop_assert!((fhat - y) * (fhat - y) <= -libm::log(mixture) / ETA + 1e-12);
+        }
+
+        #[test]
+        fn damaged_bytes_are_an_error_or_a_state(
+            place in 0_usize..4000,
+            flip in 1_u8..,
+            keep in 0_usize..4000,
+        ) {
+            let mut oracle = trained(3);
+            let before = oracle.save();
+            let mut bytes = before.clone();
+            let place = place % bytes.len();
+            bytes[place] ^= flip;
+            match oracle.load(&bytes) {
+                Ok(()) => prop_assert!(oracle.weights().iter().all(|w| w.is_finite())),
+                Err(_) => prop_assert_eq!(&before, &oracle.save()),
+            }
+            bytes.truncate(keep % bytes.len());
+            prop_assert!(oracle.load(&bytes).is_err());
+        }
+    }
+}

@@ -1,0 +1,2 @@
+pub(crate) mod basis;
+pub(crate) mod joint;

@@ -1,0 +1,180 @@
+pub(crate) mod argmin;
+pub(crate) mod combine;
+pub(crate) mod features;
+pub(crate) mod fourier;
+pub(crate) mod linear_regression;
+pub(crate) mod network;
+pub(crate) mod optimizer;
+pub(crate) mod spec;
+
+pub use argmin::ArgminModel;
+pub use argmin::dispersion::ArgminDispersion;
+pub use argmin::linear::LinearArgmin;
+pub use argmin::network::NetworkArgmin;
+pub use combine::aggregation::Aggregation;
+pub use combine::function::{FunctionOnInterval, FunctionOracle};
+pub use combine::piecewise_constant::PiecewiseConstant;
+pub use features::basis::Scaling;
+pub use features::joint::{
+    ActionFeatures, Bilinear, Embeddings, FeaturesFrom, JointFeatures, ScalarFeatures,
+    VectorFeatures, features_from,
+};
+pub use fourier::{FourierRegression, FourierSettings};
+pub use linear_regression::{Forecaster, LinearRegression};
+pub use network::curves::{CurveNetwork, CurveSettings};
+pub use network::outcomes::{LatentOutcome, LatentOutcomeSettings};
+pub use optimizer::adam::LearningRate;
+pub use optimizer::coin_betting::CoinBetting;
+pub use spec::{OracleSpec, OracleSpecError};
+
+use crate::codec::LoadError;
+use crate::event::{Action, Batch, ContextError, PseudoLoss, Weight};
+
+/// f̂, the model of the loss: learns online, predicts in batches.
+///
+/// | method    | called                        |
+/// |-----------|-------------------------------|
+/// | `prepare` | once for each context         |
+/// | `predict` | for hundreds of actions at once |
+/// | `learn`   | with each batch of losses     |
+///
+/// Predictions should lie in [0, 1]; what leaves it is clamped by [`LossCurve`], and NaN stops the
+/// decision with an error.
+pub trait RegressionOracle<X: ?Sized, A: Action>: Send + Sync {
+    /// Works out what does not depend on the action into `prepared`, which arrives empty.
+    ///
+    /// Errs where the context is not one this oracle can read.
+    fn prepare(&self, x: &X, prepared: &mut Vec<f64>) -> Result<(), ContextError>;
+
+    /// Writes f̂(x, a) for each action; `out` is as long as `actions`.
+    fn predict(&self, x: &X, prepared: &[f64], actions: &A::Batch, out: &mut [f64]);
+
+    /// Takes one step on a batch. Every context is checked before anything is learned.
+    fn learn(&mut self, batch: &[Example<'_, X, A>]) -> Result<(), ContextError>;
+
+    /// The state that `load` restores to the bit.
+    fn save(&self) -> Vec<u8>;
+
+    /// Takes on a saved state; on an error nothing has changed.
+    fn load(&mut self, state: &[u8]) -> Result<(), LoadError>;
+
+    /// The oracle as one whose pieces on an interval are known, if it is.
+    fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
+        None
+    }
+}
+
+/// An oracle over an interval that knows its minimum and where it turns.
+///
+/// Between neighbouring break points f̂(x, ·) is monotone and smooth; at them it may turn or jump. An exact
+/// normaliser checks its integral and its envelope as it goes, and where they show that this does not hold the
+/// decision is an error.
+pub trait MonotonePieces {
+    /// Where f̂(x, ·) is least.
+    fn argmin(&self, prepared: &[f64]) -> f64;
+
+    /// Appends the points between which f̂(x, ·) is monotone and smooth, in increasing order. Ends of the
+    /// interval may be left out; points beyond them are ignored.
+    fn break_points(&self, prepared: &[f64], out: &mut Vec<f64>);
+
+    /// Whether f̂(x, ·) is constant between neighbouring break points, so that sums do for integrals.
+    fn is_flat(&self) -> bool {
+        false
+    }
+}
+
+/// What an oracle learns from: a context, what was played, what it cost.
+#[derive(Debug)]
+pub struct Example<'a, X: ?Sized, A> {
+    /// The context.
+    pub x: &'a X,
+    /// The action played.
+    pub action: &'a A,
+    /// Its loss, or a number that stands for it.
+    pub loss: PseudoLoss,
+    /// How much the example counts.
+    pub weight: Weight,
+}
+
+// By hand, since a derive would ask that contexts and actions can be copied, where references do.
+impl<X: ?Sized, A> Clone for Example<'_, X, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<X: ?Sized, A> Copy for Example<'_, X, A> {}
+
+/// f̂(x, ·) for one context, clamped to [0, 1].
+pub struct LossCurve<'a, X: ?Sized, A: Action> {
+    oracle: &'a dyn RegressionOracle<X, A>,
+    x: &'a X,
+    prepared: &'a [f64],
+}
+
+impl<'a, X: ?Sized, A: Action> LossCurve<'a, X, A> {
+    /// Prepares the oracle; `buffer` is what the curve then lives in.
+    pub fn new(
+        oracle: &'a dyn RegressionOracle<X, A>,
+        x: &'a X,
+        buffer: &'a mut Vec<f64>,
+    ) -> Result<Self, ContextError> {
+        buffer.clear();
+        oracle.prepare(x, buffer)?;
+        Ok(Self {
+            oracle,
+            x,
+            prepared: buffer,
+        })
+    }
+
+    /// Makes `out` hold f̂(x, a) ∈ [0, 1] for each action. Errs on NaN.
+    pub fn predict(&self, actions: &A::Batch, out: &mut Vec<f64>) -> Result<(), NanPrediction> {
+        out.resize(actions.len(), 0.0);
+        self.oracle.predict(self.x, self.prepared, actions, out);
+        clamp_to_unit(out)
+    }
+
+    /// The same oracle's pieces, with what was prepared for this context.
+    pub fn monotone_pieces(&self) -> Option<(&'a dyn MonotonePieces, &'a [f64])> {
+        Some((self.oracle.monotone_pieces()?, self.prepared))
+    }
+}
+
+/// Clamps to [0, 1]; NaN is found even among millions, without a branch for each.
+fn clamp_to_unit(values: &mut [f64]) -> Result<(), NanPrediction> {
+    if clamp_numbers(values) {
+        Ok(())
+    } else {
+        Err(NanPrediction)
+    }
+}
+
+/// Whether all are numbers.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn clamp_numbers(values: &mut [f64]) -> bool {
+    let mut all_numbers = true;
+    for value in values {
+        all_numbers &= !value.is_nan();
+        *value = value.clamp(0.0, 1.0);
+    }
+    all_numbers
+}
+
+/// The oracle predicted NaN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the oracle predicted NaN")]
+pub struct NanPrediction;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predictions_are_clamped_and_nan_is_refused() {
+        let mut values = [-0.5, 0.25, 7.0, f64::INFINITY];
+        assert_eq!(clamp_to_unit(&mut values), Ok(()));
+        assert_eq!(values, [0.0, 0.25, 1.0, 1.0]);
+        assert_eq!(clamp_to_unit(&mut [0.0, f64::NAN, 0.0]), Err(NanPrediction));
+    }
+}

@@ -1,0 +1,507 @@
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{LoadError, saved_state};
+use crate::event::Context;
+use crate::numeric::{
+    EventRng, OutOfRange,
+    lanes::{LANES, dot},
+};
+use crate::oracle::{
+    LearningRate,
+    network::{
+        feature_scale::{self, FeatureScale},
+        replay_memory::STEP,
+    },
+    optimizer::{adam::Adam, init::check_parameters},
+};
+
+/// A network from a context in any units to a few numbers, taught [`STEP`] contexts at a time.
+///
+/// h₁ = ϕ(b₁ + W₁ s(x)),  h₂ = ϕ(b₂ + W₂ h₁),  y = b₃ + W₃ h₂,  ϕ(u) = max(u, 0)
+///
+/// s is a [`FeatureScale`]. Hidden weights start uniform within ±√(6/inputs of the layer), all others at 0: before
+/// anything is learned y = 0 for every context. PiecewiseConstant are Adam's.
+#[derive(Debug, Clone)]
+pub(crate) struct ContextNetwork {
+    scale: FeatureScale,
+    layers: [Layer; 3],
+    parameters: Vec<f64>,
+    adam: Adam,
+    gradient: Vec<f64>,
+    /// s(x), h₁, h₂ and y of each context, row after row.
+    values: [Vec<f64>; 4],
+    /// The derivatives by h₁, h₂ and y.
+    slopes: [Vec<f64>; 3],
+}
+
+/// Where a layer's parameters lie: biases, then weights by input.
+#[derive(Debug, Clone, Copy)]
+struct Layer {
+    start: usize,
+    inputs: usize,
+    outputs: usize,
+}
+
+impl Layer {
+    fn split(self, parameters: &[f64]) -> (&[f64], &[f64]) {
+        let Self {
+            start,
+            inputs,
+            outputs,
+        } = self;
+        parameters[start..][..(inputs + 1) * outputs].split_at(outputs)
+    }
+
+    fn split_mut(self, parameters: &mut [f64]) -> (&mut [f64], &mut [f64]) {
+        let Self {
+            start,
+            inputs,
+            outputs,
+        } = self;
+        parameters[start..][..(inputs + 1) * outputs].split_at_mut(outputs)
+    }
+}
+
+/// Widths, rate and seed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NetworkSettings {
+    pub(crate) dim: usize,
+    pub(crate) hidden: [usize; 2],
+    pub(crate) outputs: usize,
+    pub(crate) seed: u64,
+}
+
+/// What is saved.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct State {
+    scale: feature_scale::State,
+    parameters: Vec<f64>,
+    adam: Adam,
+}
+
+impl ContextNetwork {
+    /// Nothing learned; errs on a width of 0 and beyond 2²⁸ parameters.
+    pub(crate) fn new(settings: NetworkSettings) -> Result<Self, OutOfRange> {
+        let NetworkSettings {
+            dim,
+            hidden: [first, second],
+            outputs,
+            seed,
+        } = settings;
+        for width in [first, second, outputs] {
+            OutOfRange::unless(1 <= width, "width", width as f64, "[1, inf)")?;
+        }
+        let mut start = Some(0_usize);
+        let layers = [(dim, first), (first, second), (second, outputs)].map(|(inputs, outputs)| {
+            let layer = Layer {
+                start: start.unwrap_or(0),
+                inputs,
+                outputs,
+            };
+            start = start
+                .and_then(|start| start.checked_add(inputs.checked_add(1)?.checked_mul(outputs)?));
+            layer
+        });
+        let count = check_parameters(start)?;
+        let mut parameters = vec![0.0; count];
+        let mut rng = EventRng::before_events(seed);
+        for layer in &layers[..2] {
+            let bound = (6.0 / layer.inputs.max(1) as f64).sqrt();
+            let (_, weights) = layer.split_mut(&mut parameters);
+            rng.fill_unit(weights);
+            for weight in weights {
+                *weight = bound * (2.0 * *weight - 1.0);
+            }
+        }
+        let rows = |width: usize| vec![0.0; STEP * width];
+        Ok(Self {
+            scale: FeatureScale::new(dim),
+            layers,
+            parameters,
+            adam: Adam::new(count, rate()),
+            gradient: vec![0.0; count],
+            values: [dim, first, second, outputs].map(rows),
+            slopes: [first, second, outputs].map(rows),
+        })
+    }
+
+    /// How many features a context has.
+    pub(crate) fn dim(&self) -> usize {
+        self.scale.dim()
+    }
+
+    /// Makes `out` hold y, and nothing else; it is memory to work in as well.
+    pub(crate) fn forward(&self, x: &Context, out: &mut Vec<f64>) {
+        let [first, second, last] = self.layers.map(|layer| layer.outputs);
+        let dim = self.dim();
+        out.clear();
+        out.resize(last + dim + first + second, 0.0);
+        let (y, rest) = out.split_at_mut(last);
+        let (s, rest) = rest.split_at_mut(dim);
+        let (h1, h2) = rest.split_at_mut(first);
+        self.scale.apply(x, s);
+        self.run([s, h1, h2, y], 1);
+        out.truncate(last);
+    }
+
+    /// Takes one more context into account for the scale of features.
+    pub(crate) fn look_at(&mut self, x: &Context) {
+        let dim = self.dim();
+        self.scale.add(x, &mut self.values[0][..dim]);
+    }
+
+    /// y of each context, row after row.
+    pub(crate) fn forward_step(&mut self, xs: [&Context; STEP]) -> &[f64] {
+        let dim = self.dim();
+        for (place, x) in xs.into_iter().enumerate() {
+            self.scale
+                .apply(x, &mut self.values[0][place * dim..][..dim]);
+        }
+        let mut values = std::mem::take(&mut self.values);
+        let [s, h1, h2, y] = &mut values;
+        self.run([s, h1, h2, y], STEP);
+        self.values = values;
+        &self.values[3]
+    }
+
+    /// One step of Adam, right after [`forward_step`](Self::forward_step): `by_output` writes the derivatives of what
+    /// is to be small by y, both row after row.
+    pub(crate) fn backward_step(&mut self, by_output: impl FnOnce(&[f64], &mut [f64])) {
+        let [d1, d2, dy] = &mut self.slopes;
+        by_output(&self.values[3], dy);
+        let (inputs, later) = self.values.split_at(1);
+        let (layers, parameters) = (self.layers, &self.parameters);
+        let gradient = &mut self.gradient;
+        add_up(layers[2], &later[1], dy, gradient);
+        pass_back(layers[2], parameters, &later[1], dy, d2);
+        add_up(layers[1], &later[0], d2, gradient);
+        pass_back(layers[1], parameters, &later[0], d2, d1);
+        add_up(layers[0], &inputs[0], d1, gradient);
+        if Adam::accepts(gradient) {
+            self.adam.step(&mut self.parameters, gradient);
+        }
+    }
+
+    /// Runs `rows` contexts through all layers.
+    fn run(&self, [s, h1, h2, y]: [&mut [f64]; 4], rows: usize) {
+        let [first, second, last] = self.layers;
+        apply(first, &self.parameters, s, h1, rows);
+        rectify(h1);
+        apply(second, &self.parameters, h1, h2, rows);
+        rectify(h2);
+        apply(last, &self.parameters, h2, y, rows);
+    }
+
+    pub(crate) fn state(&self) -> State {
+        State {
+            scale: self.scale.state().clone(),
+            parameters: self.parameters.clone(),
+            adam: self.adam.clone(),
+        }
+    }
+
+    /// An error unless this is a state of such a network.
+    pub(crate) fn check(&self, state: &State) -> Result<(), LoadError> {
+        self.scale.check(&state.scale)?;
+        let count = self.parameters.len();
+        let finite = |parameter: f64| parameter.abs() <= 1e100;
+        saved_state::expect_numbers("parameters", &state.parameters, count, finite)?;
+        state.adam.check(count)
+    }
+
+    /// Takes on a state that was checked.
+    pub(crate) fn restore(&mut self, state: State) {
+        self.scale.restore(state.scale);
+        self.parameters = state.parameters;
+        self.adam = state.adam;
+    }
+}
+
+/// As far as one step may go. It hardly shrinks, so that what changes is followed.
+fn rate() -> LearningRate {
+    LearningRate::new(0.003, 1e12).expect("in range")
+}
+
+fn rectify(values: &mut [f64]) {
+    for value in values {
+        *value = value.max(0.0);
+    }
+}
+
+/// out ← b + W in for each row.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn apply(layer: Layer, parameters: &[f64], inputs: &[f64], out: &mut [f64], rows: usize) {
+    let (biases, weights) = layer.split(parameters);
+    let (n, m) = (layer.inputs, layer.outputs);
+    let mut row = 0;
+    while row + 4 <= rows {
+        apply_rows::<4>(
+            m,
+            biases,
+            weights,
+            &inputs[row * n..],
+            &mut out[row * m..],
+            n,
+        );
+        row += 4;
+    }
+    while row < rows {
+        apply_rows::<1>(
+            m,
+            biases,
+            weights,
+            &inputs[row * n..],
+            &mut out[row * m..],
+            n,
+        );
+        row += 1;
+    }
+}
+
+/// R rows at once, eight outputs at a time: each weight is loaded once for all of them.
+#[inline(always)]
+fn apply_rows<const R: usize>(
+    m: usize,
+    biases: &[f64],
+    weights: &[f64],
+    inputs: &[f64],
+    out: &mut [f64],
+    n: usize,
+) {
+    let whole = m / LANES * LANES;
+    for unit in (0..whole).step_by(LANES) {
+        let bias: [f64; LANES] = biases[unit..unit + LANES].try_into().expect("eight");
+        let mut sums = [bias; R];
+        for input in 0..n {
+            let weights = &weights[input * m + unit..][..LANES];
+            for (row, sums) in sums.iter_mut().enumerate() {
+                let value = inputs[row * n + input];
+                for lane in 0..LANES {
+                    sums[lane] += value * weights[lane];
+                }
+            }
+        }
+        for (row, sums) in sums.iter().enumerate() {
+            out[row * m + unit..][..LANES].copy_from_slice(sums);
+        }
+    }
+    for unit in whole..m {
+        for row in 0..R {
+            let mut sum = biases[unit];
+            for input in 0..n {
+                sum += inputs[row * n + input] * weights[input * m + unit];
+            }
+            out[row * m + unit] = sum;
+        }
+    }
+}
+
+/// The gradient of a layer's parameters: Σ over rows of (1, in) ⊗ slope.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn add_up(layer: Layer, inputs: &[f64], slopes: &[f64], gradient: &mut [f64]) {
+    let (n, m) = (layer.inputs, layer.outputs);
+    let (biases, weights) = layer.split_mut(gradient);
+    weighted_rows(&[1.0; STEP], slopes, biases);
+    for (input, weights) in weights.chunks_exact_mut(m).enumerate() {
+        let mut values = [0.0; STEP];
+        for (row, value) in values.iter_mut().enumerate() {
+            *value = inputs[row * n + input];
+        }
+        weighted_rows(&values, slopes, weights);
+    }
+}
+
+/// Σ valueᵢ · rowᵢ.
+#[inline(always)]
+fn weighted_rows(values: &[f64; STEP], rows: &[f64], out: &mut [f64]) {
+    let m = out.len();
+    let whole = m / LANES * LANES;
+    for unit in (0..whole).step_by(LANES) {
+        let mut sums = [0.0; LANES];
+        for (row, value) in values.iter().enumerate() {
+            let row = &rows[row * m + unit..][..LANES];
+            for lane in 0..LANES {
+                sums[lane] += value * row[lane];
+            }
+        }
+        out[unit..unit + LANES].copy_from_slice(&sums);
+    }
+    for unit in whole..m {
+        let terms = values.iter().enumerate();
+        out[unit] = terms.map(|(row, value)| value * rows[row * m + unit]).sum();
+    }
+}
+
+/// The derivatives by a layer's inputs, which are 0 where an input was cut off.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn pass_back(layer: Layer, parameters: &[f64], inputs: &[f64], slopes: &[f64], out: &mut [f64]) {
+    let (n, m) = (layer.inputs, layer.outputs);
+    let (_, weights) = layer.split(parameters);
+    for (row, slopes) in slopes.chunks_exact(m).enumerate() {
+        for input in 0..n {
+            let place = row * n + input;
+            out[place] = if 0.0 < inputs[place] {
+                dot(&weights[input * m..][..m], slopes)
+            } else {
+                0.0
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::{EventRng, Stream};
+
+    const DIM: usize = 5;
+
+    fn network(hidden: [usize; 2], outputs: usize) -> ContextNetwork {
+        let settings = NetworkSettings {
+            dim: DIM,
+            hidden,
+            outputs,
+            seed: 3,
+        };
+        ContextNetwork::new(settings).expect("small")
+    }
+
+    fn contexts(seed: u64) -> [Context; STEP] {
+        let mut rng = EventRng::new(seed, 0, Stream::World);
+        std::array::from_fn(|_| {
+            let mut values = vec![0.0; DIM];
+            rng.fill_unit(&mut values);
+            Context::dense(values).expect("finite")
+        })
+    }
+
+    /// With every parameter moved off zero.
+    fn shaken(hidden: [usize; 2], outputs: usize) -> ContextNetwork {
+        let mut network = network(hidden, outputs);
+        let mut rng = EventRng::new(8, 0, Stream::World);
+        for parameter in &mut network.parameters {
+            *parameter += 0.6 * (rng.unit() - 0.5);
+        }
+        for x in contexts(1) {
+            network.look_at(&x);
+        }
+        network
+    }
+
+    #[test]
+    fn before_anything_is_learned_all_outputs_are_zero() {
+        let mut network = network([8, 16], 3);
+        let mut y = Vec::new();
+        for x in contexts(2) {
+            network.look_at(&x);
+            network.forward(&x, &mut y);
+            assert_eq!(y, [0.0; 3]);
+        }
+    }
+
+    #[test]
+    fn one_and_many_contexts_give_the_same_bits() {
+        for (hidden, outputs) in [([8, 16], 8), ([7, 11], 3)] {
+            let mut network = shaken(hidden, outputs);
+            let xs = contexts(2);
+            let many = network.forward_step(xs.each_ref()).to_vec();
+            let mut y = Vec::new();
+            for (x, expected) in xs.iter().zip(many.chunks_exact(outputs)) {
+                network.forward(x, &mut y);
+                assert_eq!(y, expected);
+            }
+        }
+    }
+
+    /// Σ c·y over all contexts and outputs, whose derivative by y is c.
+    fn objective(network: &mut ContextNetwork, xs: &[Context; STEP]) -> f64 {
+        let y = network.forward_step(xs.each_ref());
+        let terms = y.iter().enumerate();
+        terms.map(|(place, y)| (1.0 + place as f64) * y).sum()
+    }
+
+    #[test]
+    fn gradients_are_those_of_differences() {
+        for (hidden, outputs) in [([8, 16], 8), ([7, 11], 3)] {
+            let mut network = shaken(hidden, outputs);
+            let xs = contexts(2);
+            let before = network.parameters.clone();
+            objective(&mut network, &xs);
+            network.backward_step(|_, slopes| {
+                for (place, slope) in slopes.iter_mut().enumerate() {
+                    *slope = 1.0 + place as f64;
+                }
+            });
+            assert_ne!(network.parameters, before);
+            let gradient = network.gradient.clone();
+            for (place, &expected) in gradient.iter().enumerate() {
+                let step = 1e-6;
+                let mut at = |moved: f64| {
+                    network.parameters.copy_from_slice(&before);
+                    network.parameters[place] += moved;
+                    objective(&mut network, &xs)
+                };
+                let difference = (at(step) - at(-step)) / (2.0 * step);
+                assert!(
+                    (difference - expected).abs() < 1e-5 * (1.0 + expected.abs()),
+                    "{place}: {difference} {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_restored_network_is_the_same() {
+        let teach = |network: &mut ContextNetwork, seed: u64| {
+            let xs = contexts(seed);
+            for x in &xs {
+                network.look_at(x);
+            }
+            network.forward_step(xs.each_ref());
+            network.backward_step(|y, slopes| {
+                for (slope, y) in slopes.iter_mut().zip(y) {
+                    *slope = y - 1.0;
+                }
+            });
+        };
+        let mut one = shaken([8, 8], 4);
+        teach(&mut one, 5);
+        let mut other = network([8, 8], 4);
+        let state = one.state();
+        other.check(&state).expect("the same shape");
+        other.restore(state);
+        teach(&mut one, 6);
+        teach(&mut other, 6);
+        assert_eq!(one.parameters, other.parameters);
+        assert!(network([8, 8], 5).check(&one.state()).is_err());
+        let mut damaged = one.state();
+        damaged.parameters[3] = f64::NAN;
+        assert!(other.check(&damaged).is_err());
+    }
+
+    #[test]
+    fn widths_are_checked() {
+        let settings = NetworkSettings {
+            dim: DIM,
+            hidden: [4, 4],
+            outputs: 2,
+            seed: 0,
+        };
+        for bad in [
+            NetworkSettings {
+                hidden: [0, 4],
+                ..settings
+            },
+            NetworkSettings {
+                outputs: 0,
+                ..settings
+            },
+            NetworkSettings {
+                dim: usize::MAX,
+                ..settings
+            },
+        ] {
+            assert!(ContextNetwork::new(bad).is_err());
+        }
+    }
+}

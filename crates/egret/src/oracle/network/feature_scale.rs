@@ -1,0 +1,189 @@
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{LoadError, saved_state};
+use crate::event::Context;
+
+/// Running mean and spread of each feature (Welford 1962): what brings any units to one scale.
+///
+/// out = (x − mean) / sd, cut off at ±4; a feature that never varied gives 0
+///
+/// A context is looked at once, when its loss is learned.
+#[derive(Debug, Clone)]
+pub(crate) struct FeatureScale {
+    state: State,
+    /// 1/sd, or 0 where nothing varied: follows from the state.
+    inverses: Vec<f64>,
+}
+
+/// What is saved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    count: u64,
+    means: Vec<f64>,
+    /// Σ (x − mean)².
+    squares: Vec<f64>,
+}
+
+/// Farther from its mean than so many deviations, a feature says no more.
+const CUT_OFF: f64 = 4.0;
+
+impl FeatureScale {
+    /// Before any context.
+    pub(crate) fn new(dim: usize) -> Self {
+        Self {
+            state: State {
+                count: 0,
+                means: vec![0.0; dim],
+                squares: vec![0.0; dim],
+            },
+            inverses: vec![0.0; dim],
+        }
+    }
+
+    /// How many features there are.
+    pub(crate) fn dim(&self) -> usize {
+        self.inverses.len()
+    }
+
+    /// Takes one more context into account; `dense` is memory to work in, as long as the context.
+    pub(crate) fn add(&mut self, x: &Context, dense: &mut [f64]) {
+        fill_dense(x, dense);
+        let State {
+            count,
+            means,
+            squares,
+        } = &mut self.state;
+        *count += 1;
+        let share = 1.0 / *count as f64;
+        for ((mean, square), &value) in means.iter_mut().zip(squares.iter_mut()).zip(&*dense) {
+            let excess = value - *mean;
+            *mean += excess * share;
+            *square += excess * (value - *mean);
+        }
+        self.invert();
+    }
+
+    /// Writes the scaled features, zeros of a sparse context included.
+    pub(crate) fn apply(&self, x: &Context, out: &mut [f64]) {
+        fill_dense(x, out);
+        for ((out, mean), inverse) in out.iter_mut().zip(&self.state.means).zip(&self.inverses) {
+            *out = ((*out - mean) * inverse).clamp(-CUT_OFF, CUT_OFF);
+        }
+    }
+
+    /// What [`restore`](Self::restore) takes on.
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// An error unless `state` is one that [`state`](Self::state) of as many features can give.
+    pub(crate) fn check(&self, state: &State) -> Result<(), LoadError> {
+        let dim = self.dim();
+        saved_state::expect_numbers("means of features", &state.means, dim, |mean| {
+            mean.abs() <= 1e31
+        })?;
+        saved_state::expect_numbers("squares of features", &state.squares, dim, |square| {
+            (0.0..=1e90).contains(&square)
+        })
+    }
+
+    /// Takes on a state that was checked.
+    pub(crate) fn restore(&mut self, state: State) {
+        self.state = state;
+        self.invert();
+    }
+
+    fn invert(&mut self) {
+        let count = self.state.count as f64;
+        let moments = self.state.means.iter().zip(&self.state.squares);
+        for (inverse, (mean, square)) in self.inverses.iter_mut().zip(moments) {
+            let sd = (square / count).sqrt();
+            // The rounding of a mean that never moved is no spread.
+            let varies = 1e-12 * mean.abs() < sd && 1e-150 < sd;
+            *inverse = if varies { 1.0 / sd } else { 0.0 };
+        }
+    }
+}
+
+fn fill_dense(x: &Context, out: &mut [f64]) {
+    match x.as_dense() {
+        Some(values) => out.copy_from_slice(values),
+        None => {
+            out.fill(0.0);
+            x.for_each(|feature, value| out[feature] = value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dense(values: &[f64]) -> Context {
+        Context::dense(values.to_vec()).expect("finite")
+    }
+
+    fn scale_of(rows: &[[f64; 3]]) -> FeatureScale {
+        let mut scale = FeatureScale::new(3);
+        for row in rows {
+            scale.add(&dense(row), &mut [0.0; 3]);
+        }
+        scale
+    }
+
+    #[test]
+    fn features_come_to_one_scale() {
+        // Means 2, 2000 and 5; deviations 1, 1000 and none.
+        let scale = scale_of(&[[1.0, 1000.0, 5.0], [3.0, 3000.0, 5.0]]);
+        let mut out = [0.0; 3];
+        scale.apply(&dense(&[4.0, 1500.0, 7.0]), &mut out);
+        assert_eq!(out, [2.0, -0.5, 0.0]);
+        scale.apply(&dense(&[1e30, -1e30, 0.0]), &mut out);
+        assert_eq!(out, [4.0, -4.0, 0.0]);
+    }
+
+    #[test]
+    fn rounding_is_no_spread() {
+        let scale = scale_of(&[[0.1, 1e9 + 0.1, 1.0 / 3.0]; 1000]);
+        let mut out = [1.0; 3];
+        scale.apply(&dense(&[0.2, 0.0, 1.0]), &mut out);
+        assert_eq!(out, [0.0; 3]);
+    }
+
+    #[test]
+    fn before_any_context_all_are_zero() {
+        let mut out = [1.0; 3];
+        FeatureScale::new(3).apply(&dense(&[1.0, 2.0, 3.0]), &mut out);
+        assert_eq!(out, [0.0; 3]);
+    }
+
+    #[test]
+    fn sparse_contexts_are_the_same_vectors() {
+        let mut scale = scale_of(&[[1.0, 0.0, 5.0]]);
+        let sparse = Context::sparse(3, vec![(1, 4.0)]).expect("sorted");
+        scale.add(&sparse, &mut [9.0; 3]);
+        let mut other = scale_of(&[[1.0, 0.0, 5.0], [0.0, 4.0, 0.0]]);
+        assert_eq!(scale.state(), other.state());
+        let (mut one, mut two) = ([7.0; 3], [8.0; 3]);
+        scale.apply(&sparse, &mut one);
+        other.apply(&dense(&[0.0, 4.0, 0.0]), &mut two);
+        assert_eq!(one, two);
+        other.restore(scale.state().clone());
+        assert_eq!(other.inverses, scale.inverses);
+    }
+
+    #[test]
+    fn states_that_cannot_be_are_refused() {
+        let scale = scale_of(&[[1.0, 0.0, 5.0], [3.0, 1.0, 5.0]]);
+        assert!(scale.check(scale.state()).is_ok());
+        for damage in [
+            |state: &mut State| state.means[1] = f64::NAN,
+            |state: &mut State| state.squares[2] = -1.0,
+            |state: &mut State| state.means.push(0.0),
+        ] {
+            let mut state = scale.state().clone();
+            damage(&mut state);
+            assert!(scale.check(&state).is_err());
+        }
+    }
+}

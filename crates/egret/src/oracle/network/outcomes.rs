@@ -1,0 +1,746 @@
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{LoadError, saved_state};
+use crate::event::{Context, ContextError};
+use crate::numeric::{OutOfRange, bounds::Bounds};
+use crate::oracle::{
+    Example, RegressionOracle,
+    features::joint::check_size,
+    network::{
+        context::{self, ContextNetwork, NetworkSettings},
+        replay_memory::{Past, ReplayMemory, STEP, check_size_of_loss},
+    },
+};
+
+/// A loss that hangs on an outcome nobody sees: a network says which outcomes are likely, one curve how the loss grows
+/// away from each.
+///
+/// f̂(x, a) = Σ_k p_k(x) · D(c_k − a),  D(z) = q + v |z| + w z²
+///
+/// c₁…c_K lie evenly on the interval, here brought to [0, 1]. p is a softmax over the outputs of a network with two hidden layers; v and w are
+/// one pair for z ≥ 0 and one for z < 0, none negative. It is the paper's argmin plus dispersion with a distribution in
+/// place of one best action.
+///
+/// An event tells more than its loss: an action 0.4 that cost 0.1 leaves the outcomes near 0.3 and 0.5. So it is
+/// learned by likelihood, the loss given outcome k being normal around D(c_k − a) with spread σ, plus
+/// the squared error:
+///
+/// −ln Σ_k p_k · exp(−(ℓ − D_k)²/(2σ²)) + λ (ℓ − f̂)²,  λ = 10
+///
+/// The curve starts at q = 0, v = 1, w = 0, cost by distance, with much belief in q = 0; it and σ follow as the posterior mean has them
+/// (expectation maximisation: least squares that slowly forgets). Where losses are not of this kind, as where even the best action
+/// costs much, or with revenue from a price that may be too high, f̂ is only as near as such curves come: [`Aggregation`](crate::Aggregation) with a
+/// [`CurveNetwork`](crate::CurveNetwork) leaves the choice to the data.
+///
+/// An example's weight counts in the network's steps. The curve and σ describe losses, not contexts, and take every event alike.
+///
+/// Each event is one step of Adam on itself and seven of the last 4,096, which are part of what is saved. Features are brought to one scale as they come, whatever their units.
+///
+/// ```
+/// use egret::{
+///     Context, Example, Loss, LossCurve, LatentOutcome, LatentOutcomeSettings, RegressionOracle, Weight,
+/// };
+///
+/// let settings = LatentOutcomeSettings { context_dim: 1, ..LatentOutcomeSettings::default() };
+/// let mut oracle = LatentOutcome::new((0.0, 10.0), settings)?;
+/// for round in 0..2_000 {
+///     let x = Context::dense(vec![f64::from(round % 7)])?;
+///     let action = f64::from(round % 11);
+///     let loss = Loss::new(0.1 * (action - f64::from(round % 7)).abs())?;
+///     oracle.learn(&[Example { x: &x, action: &action, loss: loss.into(), weight: Weight::ONE }])?;
+/// }
+/// let mut buffer = Vec::new();
+/// let x = Context::dense(vec![5.0])?;
+/// let curve = LossCurve::new(&oracle, &x, &mut buffer)?;
+/// let mut fhat = Vec::new();
+/// curve.predict(&vec![0.0, 5.0, 10.0], &mut fhat)?;
+/// assert!(fhat[1] + 0.2 < fhat[0] && fhat[1] + 0.2 < fhat[2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct LatentOutcome {
+    bounds: Bounds,
+    settings: LatentOutcomeSettings,
+    network: ContextNetwork,
+    memory: ReplayMemory,
+    curve: Curve,
+}
+
+/// Settings of an [`LatentOutcome`], checked when it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatentOutcomeSettings {
+    /// How many features a context has; may be 0.
+    pub context_dim: usize,
+    /// K, from 2 to 4,096; by default 32.
+    pub outcomes: usize,
+    /// Widths of the hidden layers; by default 32 and 32.
+    pub hidden: [usize; 2],
+    /// What the network starts from, and what chooses events to learn again.
+    pub seed: u64,
+}
+
+impl Default for LatentOutcomeSettings {
+    fn default() -> Self {
+        Self {
+            context_dim: 0,
+            outcomes: 32,
+            hidden: [32, 32],
+            seed: 0,
+        }
+    }
+}
+
+impl LatentOutcome {
+    /// For actions between `low` and `high`, both finite.
+    pub fn new(
+        (low, high): (f64, f64),
+        settings: LatentOutcomeSettings,
+    ) -> Result<Self, OutOfRange> {
+        let bounds = Bounds::new(low, high)?;
+        let outcomes = settings.outcomes;
+        OutOfRange::unless(
+            (2..=4096).contains(&outcomes),
+            "outcomes",
+            outcomes as f64,
+            "[2, 4096]",
+        )?;
+        let network = ContextNetwork::new(NetworkSettings {
+            dim: settings.context_dim,
+            hidden: settings.hidden,
+            outputs: outcomes,
+            seed: settings.seed,
+        })?;
+        Ok(Self {
+            bounds,
+            network,
+            memory: ReplayMemory::new(),
+            curve: Curve::new(outcomes),
+            settings,
+        })
+    }
+
+    /// Where on [0, 1] an action lies.
+    fn share(&self, action: f64) -> f64 {
+        (action - self.bounds.low()) / (self.bounds.high() - self.bounds.low())
+    }
+
+    /// One step on an event and others of the past.
+    fn step(&mut self, event: Past) {
+        self.network.look_at(&event.x);
+        let places = self.memory.add(self.settings.seed, event);
+        let events = places.map(|place| self.memory.get(place));
+        self.network.forward_step(events.map(|event| &event.x));
+        let outcomes = self.settings.outcomes;
+        let curve = &mut self.curve;
+        self.network.backward_step(|scores, slopes| {
+            let mut posterior = vec![0.0; outcomes];
+            let rows = scores
+                .chunks_exact(outcomes)
+                .zip(slopes.chunks_exact_mut(outcomes));
+            for (place, (event, (scores, slopes))) in events.into_iter().zip(rows).enumerate() {
+                let observed = Observed {
+                    share: event.action[0],
+                    loss: event.loss,
+                    weight: event.weight / STEP as f64,
+                };
+                curve.differentiate(&observed, scores, slopes, &mut posterior);
+                if place == 0 {
+                    curve.count(&observed, &posterior);
+                }
+            }
+        });
+        self.curve.fit();
+    }
+}
+
+/// An action, as a share of the interval, and what it cost.
+struct Observed {
+    share: f64,
+    loss: f64,
+    weight: f64,
+}
+
+/// q, then v and w for z ≥ 0, then v and w for z < 0.
+const HEAD: usize = 5;
+
+/// D, σ and what they are fitted from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Curve {
+    head: [f64; HEAD],
+    variance: f64,
+    /// Σ t tᵀ and Σ t ℓ over what D is linear in, by the posterior.
+    squares: [[f64; HEAD]; HEAD],
+    products: [f64; HEAD],
+    events: u64,
+    least_variance: f64,
+}
+
+/// Cost by distance: where D starts.
+const START: [f64; HEAD] = [0.0, 1.0, 0.0, 1.0, 0.0];
+
+/// How many events' worth of belief there is in each part of the start. Much in q = 0: a q that explained small losses by
+/// itself would put the outcome wherever one plays, and so confirm itself.
+const BELIEF: [f64; HEAD] = [1_000.0, 1.0, 1.0, 1.0, 1.0];
+
+/// λ.
+const SQUARED_ERROR: f64 = 10.0;
+
+/// D forgets what is older than so many events, σ than half as many.
+const HORIZON: f64 = 2_000.0;
+
+impl Curve {
+    fn new(outcomes: usize) -> Self {
+        let half = 0.5 / outcomes as f64;
+        Self {
+            head: START,
+            variance: 0.01,
+            squares: [[0.0; HEAD]; HEAD],
+            products: [0.0; HEAD],
+            events: 0,
+            // Outcomes lie as far apart: no loss is known better.
+            least_variance: half * half,
+        }
+    }
+
+    /// Writes the derivatives by the scores, and the posterior over outcomes.
+    fn differentiate(
+        &self,
+        observed: &Observed,
+        scores: &[f64],
+        slopes: &mut [f64],
+        posterior: &mut [f64],
+    ) {
+        let count = scores.len() as f64;
+        let half_precision = 0.5 / self.variance;
+        // `slopes` is p for now, and `posterior` what the loss alone says of each outcome.
+        softmax(scores, slopes);
+        for (place, posterior) in posterior.iter_mut().enumerate() {
+            let outcome = (place as f64 + 0.5) / count;
+            let error = self.at(outcome - observed.share) - observed.loss;
+            *posterior = -half_precision * error * error;
+        }
+        let most = posterior.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut sum = 0.0;
+        for (posterior, p) in posterior.iter_mut().zip(&*slopes) {
+            *posterior = p * libm::exp(*posterior - most);
+            sum += *posterior;
+        }
+        let mut fhat = 0.0;
+        for (place, (posterior, &p)) in posterior.iter_mut().zip(&*slopes).enumerate() {
+            // Where p rules out all that the loss allows, it teaches nothing.
+            *posterior = if 1e-200 < sum { *posterior / sum } else { p };
+            fhat += p * self.at((place as f64 + 0.5) / count - observed.share);
+        }
+        let by_fhat = 2.0 * SQUARED_ERROR * (fhat - observed.loss);
+        for (place, (slope, posterior)) in slopes.iter_mut().zip(posterior).enumerate() {
+            let p = *slope;
+            let cost = self.at((place as f64 + 0.5) / count - observed.share);
+            *slope = observed.weight * (p - *posterior + by_fhat * p * (cost - fhat));
+        }
+    }
+
+    /// Takes a new event into account for D and σ, outcomes as likely as the posterior has them, whatever its weight.
+    fn count(&mut self, observed: &Observed, posterior: &[f64]) {
+        let outcomes = posterior.len() as f64;
+        let (mut variance, loss) = (0.0, observed.loss);
+        for (place, &posterior) in posterior.iter().enumerate() {
+            if posterior < 1e-4 {
+                continue;
+            }
+            let z = (place as f64 + 0.5) / outcomes - observed.share;
+            let error = self.at(z) - loss;
+            variance += posterior * error * error;
+            let terms = terms(z);
+            for (row, (squares, products)) in
+                self.squares.iter_mut().zip(&mut self.products).enumerate()
+            {
+                for (square, term) in squares.iter_mut().zip(terms) {
+                    *square += posterior * terms[row] * term;
+                }
+                *products += posterior * terms[row] * loss;
+            }
+        }
+        self.events += 1;
+        let events = self.events as f64;
+        let share = (1.0 / (events + 1.0)).max(2.0 / HORIZON);
+        self.variance += (variance - self.variance) * share;
+        self.variance = self.variance.clamp(self.least_variance, 1e60);
+    }
+
+    /// Least squares for D, none of its parts negative: a few rounds over them one by one, from where they are.
+    fn fit(&mut self) {
+        let keep = 1.0 - 1.0 / HORIZON.min(19.0 + self.events as f64);
+        for (squares, product) in self.squares.iter_mut().zip(&mut self.products) {
+            for square in squares {
+                *square *= keep;
+            }
+            *product *= keep;
+        }
+        for _ in 0..4 {
+            for (part, (start, belief)) in START.into_iter().zip(BELIEF).enumerate() {
+                let row = &self.squares[part];
+                let mut rest = self.products[part] + belief * start;
+                for (other, (square, head)) in row.iter().zip(&self.head).enumerate() {
+                    if other != part {
+                        rest -= square * head;
+                    }
+                }
+                self.head[part] = (rest / (row[part] + belief)).clamp(0.0, 1e30);
+            }
+        }
+    }
+
+    /// D(z).
+    #[inline(always)]
+    fn at(&self, z: f64) -> f64 {
+        let [q, v_below, w_below, v_above, w_above] = self.head;
+        let (v, w) = if 0.0 <= z {
+            (v_below, w_below)
+        } else {
+            (v_above, w_above)
+        };
+        q + z.abs() * (v + w * z.abs())
+    }
+
+    fn check(&self, outcomes: usize) -> Result<(), LoadError> {
+        let expected = Self::new(outcomes).least_variance;
+        saved_state::expect_same("least variance", &self.least_variance, &expected)?;
+        let finite = |number: f64| number.abs() <= 1e70;
+        let positive = |number: f64| (0.0..=1e70).contains(&number);
+        saved_state::expect_numbers("curve", &self.head, HEAD, positive)?;
+        saved_state::expect_numbers("variance", &[self.variance], 1, |variance| {
+            (self.least_variance..=1e60).contains(&variance)
+        })?;
+        let squares = self.squares.as_flattened();
+        saved_state::expect_numbers("squares", squares, HEAD * HEAD, positive)?;
+        saved_state::expect_numbers("products", &self.products, HEAD, finite)
+    }
+}
+
+/// What D(z) is linear in.
+fn terms(z: f64) -> [f64; HEAD] {
+    let r = z.abs();
+    if 0.0 <= z {
+        [1.0, r, r * r, 0.0, 0.0]
+    } else {
+        [1.0, 0.0, 0.0, r, r * r]
+    }
+}
+
+/// p ∝ eˢ.
+fn softmax(scores: &[f64], p: &mut [f64]) {
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut sum = 0.0;
+    for (p, score) in p.iter_mut().zip(scores) {
+        *p = libm::exp(score - most);
+        sum += *p;
+    }
+    for p in p {
+        *p /= sum;
+    }
+}
+
+impl RegressionOracle<Context, f64> for LatentOutcome {
+    /// Sums of p, p·c and p·c² over the outcomes before each: an action then costs the same whatever K is.
+    fn prepare(&self, x: &Context, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
+        x.expect_dim(self.network.dim())?;
+        check_size(x)?;
+        self.network.forward(x, prepared);
+        let outcomes = self.settings.outcomes;
+        prepared.resize(2 * outcomes + 3 * (outcomes + 1), 0.0);
+        let (scores, rest) = prepared.split_at_mut(outcomes);
+        let (p, sums) = rest.split_at_mut(outcomes);
+        softmax(scores, p);
+        let mut sum = [0.0; 3];
+        for (place, &p) in p.iter().enumerate() {
+            let outcome = (place as f64 + 0.5) / outcomes as f64;
+            sums[3 * place..][..3].copy_from_slice(&sum);
+            sum[0] += p;
+            sum[1] += p * outcome;
+            sum[2] += p * outcome * outcome;
+        }
+        sums[3 * outcomes..].copy_from_slice(&sum);
+        prepared.drain(..2 * outcomes);
+        Ok(())
+    }
+
+    fn predict(&self, _: &Context, prepared: &[f64], actions: &Vec<f64>, out: &mut [f64]) {
+        let outcomes = self.settings.outcomes;
+        let [q, v_below, w_below, v_above, w_above] = self.curve.head;
+        let sums = prepared.as_chunks::<3>().0;
+        let all = sums[outcomes];
+        for (out, &action) in out.iter_mut().zip(actions) {
+            let u = self.share(action);
+            // How many outcomes lie before the action; those have z < 0.
+            let before = (u * outcomes as f64 + 0.5) as usize;
+            let low = sums[before.min(outcomes)];
+            let high = [all[0] - low[0], all[1] - low[1], all[2] - low[2]];
+            let above = [
+                u * low[0] - low[1],
+                u * u * low[0] - 2.0 * u * low[1] + low[2],
+            ];
+            let below = [
+                high[1] - u * high[0],
+                u * u * high[0] - 2.0 * u * high[1] + high[2],
+            ];
+            *out = q * all[0]
+                + (v_below * below[0] + w_below * below[1])
+                + (v_above * above[0] + w_above * above[1]);
+        }
+    }
+
+    fn learn(&mut self, batch: &[Example<'_, Context, f64>]) -> Result<(), ContextError> {
+        for example in batch {
+            example.x.expect_dim(self.network.dim())?;
+            check_size(example.x)?;
+            check_size_of_loss(example)?;
+            let action = *example.action;
+            if !(self.bounds.low() <= action && action <= self.bounds.high()) {
+                return Err(ContextError::Refused(format!(
+                    "the action {action} is not in [{}, {}]",
+                    self.bounds.low(),
+                    self.bounds.high()
+                )));
+            }
+        }
+        for example in batch {
+            self.step(Past {
+                x: example.x.clone(),
+                action: vec![self.share(*example.action)],
+                loss: example.loss.get(),
+                weight: example.weight.get(),
+            });
+        }
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let saved = Saved {
+            bounds: (self.bounds.low(), self.bounds.high()),
+            settings: self.settings,
+            network: self.network.state(),
+            memory: self.memory.clone(),
+            curve: self.curve.clone(),
+        };
+        saved_state::to_bytes(KIND, &saved)
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), LoadError> {
+        let saved: Saved = saved_state::from_bytes(KIND, state)?;
+        let bounds = (self.bounds.low(), self.bounds.high());
+        saved_state::expect_same("an interval", &saved.bounds, &bounds)?;
+        saved_state::expect_same("settings", &saved.settings, &self.settings)?;
+        self.network.check(&saved.network)?;
+        saved.memory.check(self.network.dim(), 1)?;
+        saved.curve.check(self.settings.outcomes)?;
+        self.network.restore(saved.network);
+        self.memory = saved.memory;
+        self.curve = saved.curve;
+        Ok(())
+    }
+}
+
+const KIND: &str = "outcome dispersion";
+
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    bounds: (f64, f64),
+    settings: LatentOutcomeSettings,
+    network: context::State,
+    memory: ReplayMemory,
+    curve: Curve,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::event::{Loss, PseudoLoss, Weight};
+    use crate::numeric::{EventRng, Stream};
+
+    const DIM: usize = 3;
+
+    fn settings() -> LatentOutcomeSettings {
+        LatentOutcomeSettings {
+            context_dim: DIM,
+            outcomes: 16,
+            hidden: [8, 8],
+            seed: 5,
+        }
+    }
+
+    fn oracle() -> LatentOutcome {
+        LatentOutcome::new((-1.0, 3.0), settings()).expect("in range")
+    }
+
+    /// Contexts in any units, an action, and what it costs where the first feature says what is best.
+    fn event(number: u64, cost: impl Fn(f64) -> f64) -> (Context, f64, f64) {
+        let mut rng = EventRng::new(1, number, Stream::World);
+        let features = vec![1000.0 * rng.unit(), rng.unit(), -0.001 * rng.unit()];
+        let best = features[0] / 1000.0;
+        let share = rng.unit();
+        let x = Context::dense(features).expect("finite");
+        (x, -1.0 + 4.0 * share, cost(best - share))
+    }
+
+    fn teach(oracle: &mut LatentOutcome, events: std::ops::Range<u64>, cost: fn(f64) -> f64) {
+        for number in events {
+            let (x, action, loss) = event(number, cost);
+            learn(oracle, &x, action, loss).expect("a good event");
+        }
+    }
+
+    fn learn(
+        oracle: &mut LatentOutcome,
+        x: &Context,
+        action: f64,
+        loss: f64,
+    ) -> Result<(), ContextError> {
+        oracle.learn(&[Example {
+            x,
+            action: &action,
+            loss: Loss::new(loss).expect("a loss").into(),
+            weight: Weight::ONE,
+        }])
+    }
+
+    fn predict(oracle: &LatentOutcome, x: &Context, actions: &[f64]) -> Vec<f64> {
+        let (mut prepared, mut out) = (Vec::new(), vec![0.0; actions.len()]);
+        oracle.prepare(x, &mut prepared).expect("readable");
+        oracle.predict(x, &prepared, &actions.to_vec(), &mut out);
+        out
+    }
+
+    #[test]
+    fn predictions_are_the_formula() {
+        let mut oracle = oracle();
+        teach(&mut oracle, 0..300, |z| 0.1 + 0.5 * z.abs() + 0.3 * z * z);
+        oracle.curve.head = [0.05, 0.7, 0.2, 0.3, 0.9];
+        let (x, _, _) = event(400, |_| 0.0);
+        let (mut scores, mut p) = (Vec::new(), [0.0; 16]);
+        oracle.network.forward(&x, &mut scores);
+        softmax(&scores, &mut p);
+        let actions: Vec<f64> = (0..=64).map(|i| -1.0 + f64::from(i) / 16.0).collect();
+        for (action, found) in actions.iter().zip(predict(&oracle, &x, &actions)) {
+            let share = (action + 1.0) / 4.0;
+            let terms = p.iter().enumerate();
+            let expected: f64 = terms
+                .map(|(k, p)| p * oracle.curve.at((k as f64 + 0.5) / 16.0 - share))
+                .sum();
+            assert!((found - expected).abs() < 1e-13, "{action}");
+        }
+        assert!(predict(&oracle, &x, &[f64::NAN])[0].is_nan());
+    }
+
+    /// −w (ln Σ p exp(…) − λ (ℓ − f̂)²), whose derivative by the scores is what the network learns from.
+    fn objective(curve: &Curve, observed: &Observed, scores: &[f64]) -> f64 {
+        let mut p = vec![0.0; scores.len()];
+        softmax(scores, &mut p);
+        let costs: Vec<f64> = (0..p.len())
+            .map(|k| curve.at((k as f64 + 0.5) / p.len() as f64 - observed.share))
+            .collect();
+        let errors = costs.iter().map(|cost| cost - observed.loss);
+        let likelihood: f64 = errors
+            .zip(&p)
+            .map(|(error, p)| p * (-0.5 * error * error / curve.variance).exp())
+            .sum();
+        let fhat: f64 = costs.iter().zip(&p).map(|(cost, p)| cost * p).sum();
+        let error = fhat - observed.loss;
+        observed.weight * (SQUARED_ERROR * error * error - likelihood.ln())
+    }
+
+    #[test]
+    fn gradients_are_those_of_differences() {
+        let curve = Curve {
+            head: [0.05, 0.7, 0.2, 0.3, 0.9],
+            ..Curve::new(8)
+        };
+        let mut rng = EventRng::new(2, 0, Stream::World);
+        for _ in 0..20 {
+            let observed = Observed {
+                share: rng.unit(),
+                loss: rng.unit(),
+                weight: 2.0 * rng.unit(),
+            };
+            let mut scores: Vec<f64> = (0..8).map(|_| 2.0 * rng.unit()).collect();
+            let (mut slopes, mut posterior) = ([0.0; 8], [0.0; 8]);
+            curve.differentiate(&observed, &scores, &mut slopes, &mut posterior);
+            assert!((posterior.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            for place in 0..8 {
+                let (score, step) = (scores[place], 1e-5);
+                let mut at = |moved: f64| {
+                    scores[place] = score + moved;
+                    objective(&curve, &observed, &scores)
+                };
+                let difference = (at(step) - at(-step)) / (2.0 * step);
+                scores[place] = score;
+                assert!(
+                    (difference - slopes[place]).abs() < 1e-6 * (1.0 + difference.abs()),
+                    "{difference} {}",
+                    slopes[place]
+                );
+            }
+        }
+    }
+
+    /// The mean squared error on events it has not seen.
+    fn error_after(events: u64, cost: fn(f64) -> f64) -> f64 {
+        let mut oracle = oracle();
+        teach(&mut oracle, 0..events, cost);
+        let squares = (10_000..10_500).map(|number| {
+            let (x, action, loss) = event(number, cost);
+            let error = predict(&oracle, &x, &[action])[0] - loss;
+            error * error
+        });
+        squares.sum::<f64>() / 500.0
+    }
+
+    #[test]
+    fn losses_of_several_shapes_are_learned() {
+        let shapes: [fn(f64) -> f64; 4] = [
+            f64::abs,
+            |z| z * z,
+            |z| if 0.0 <= z { 0.9 * z } else { -0.2 * z },
+            |z| 0.02 + 0.4 * z.abs(),
+        ];
+        for (place, shape) in shapes.into_iter().enumerate() {
+            let (before, after) = (error_after(0, shape), error_after(2_000, shape));
+            assert!(after < 0.1 * before, "{place}: {before} {after}");
+        }
+    }
+
+    #[test]
+    fn a_loaded_state_goes_on_to_the_bit() {
+        let mut one = oracle();
+        teach(&mut one, 0..50, f64::abs);
+        let mut other = oracle();
+        other.load(&one.save()).expect("the same oracle");
+        for oracle in [&mut one, &mut other] {
+            teach(oracle, 50..100, f64::abs);
+        }
+        assert_eq!(one.save(), other.save());
+    }
+
+    #[test]
+    fn how_events_are_grouped_changes_nothing() {
+        let mut one = oracle();
+        teach(&mut one, 0..20, f64::abs);
+        let mut other = oracle();
+        let events: Vec<_> = (0..20).map(|number| event(number, f64::abs)).collect();
+        let batch: Vec<_> = events
+            .iter()
+            .map(|(x, action, loss)| Example {
+                x,
+                action,
+                loss: PseudoLoss::new(*loss).expect("finite"),
+                weight: Weight::ONE,
+            })
+            .collect();
+        other.learn(&batch).expect("good events");
+        assert_eq!(one.save(), other.save());
+    }
+
+    #[test]
+    fn what_cannot_be_learned_is_refused_and_changes_nothing() {
+        let mut oracle = oracle();
+        teach(&mut oracle, 0..10, f64::abs);
+        let before = oracle.save();
+        let (good, action, _) = event(1, f64::abs);
+        let short = Context::dense(vec![0.0; DIM - 1]).expect("finite");
+        let huge = Context::dense(vec![1e31; DIM]).expect("finite");
+        assert!(learn(&mut oracle, &short, action, 0.5).is_err());
+        assert!(learn(&mut oracle, &huge, action, 0.5).is_err());
+        assert!(learn(&mut oracle, &good, f64::NAN, 0.5).is_err());
+        assert!(learn(&mut oracle, &good, 3.5, 0.5).is_err());
+        let heavy = Example {
+            x: &good,
+            action: &action,
+            loss: PseudoLoss::new(1e31).expect("finite"),
+            weight: Weight::ONE,
+        };
+        assert!(oracle.learn(&[heavy]).is_err());
+        assert!(oracle.prepare(&short, &mut Vec::new()).is_err());
+        assert_eq!(oracle.save(), before);
+    }
+
+    #[test]
+    fn the_largest_numbers_stay_numbers() {
+        let mut oracle = oracle();
+        for number in 0..40 {
+            let (_, action, _) = event(number, f64::abs);
+            let sign = if number % 2 == 0 { 1.0 } else { -1.0 };
+            let x = Context::dense(vec![sign * 1e30; DIM]).expect("finite");
+            let example = Example {
+                x: &x,
+                action: &action,
+                loss: PseudoLoss::new(sign * 1e30).expect("finite"),
+                weight: Weight::new(1e30).expect("finite"),
+            };
+            oracle.learn(&[example]).expect("large, but numbers");
+            assert!(predict(&oracle, &x, &[action])[0].is_finite());
+        }
+        let mut other = self::oracle();
+        other.load(&oracle.save()).expect("a state like any other");
+    }
+
+    #[test]
+    fn states_of_other_oracles_are_refused() {
+        let mut oracle = oracle();
+        let before = oracle.save();
+        let other = |bounds, settings| {
+            let other = LatentOutcome::new(bounds, settings).expect("in range");
+            other.save()
+        };
+        let seed = LatentOutcomeSettings {
+            seed: 6,
+            ..settings()
+        };
+        for state in [other((-1.0, 2.0), settings()), other((-1.0, 3.0), seed)] {
+            let error = oracle.load(&state).expect_err("another oracle's");
+            assert!(matches!(error, LoadError::Mismatch { .. }), "{error}");
+        }
+        let mut damaged = self::oracle();
+        damaged.curve.variance = f64::NAN;
+        assert!(oracle.load(&damaged.save()).is_err());
+        assert_eq!(oracle.save(), before);
+    }
+
+    #[test]
+    fn values_are_frozen() {
+        // A change here is value-breaking: the same events would give another model.
+        let mut oracle = oracle();
+        teach(&mut oracle, 0..200, f64::abs);
+        let (x, _, _) = event(300, f64::abs);
+        assert_eq!(predict(&oracle, &x, &[0.5])[0].to_bits(), FROZEN);
+    }
+
+    const FROZEN: u64 = 4601254676577641228;
+
+    proptest! {
+        #[test]
+        fn settings_are_checked(outcomes in 0_usize..6000, low in any::<f64>()) {
+            let settings = LatentOutcomeSettings { outcomes, hidden: [2, 2], ..settings() };
+            let made = LatentOutcome::new((low, 1.0), settings);
+            let good = (2..=4096).contains(&outcomes) && Bounds::new(low, 1.0).is_ok();
+            prop_assert_eq!(made.is_ok(), good);
+        }
+
+        #[test]
+        fn damaged_bytes_are_taken_on_or_refused(
+            place in any::<prop::sample::Index>(),
+            flip in 1..=u8::MAX,
+        ) {
+            let mut oracle = oracle();
+            teach(&mut oracle, 0..3, f64::abs);
+            let before = oracle.save();
+            let mut damaged = before.clone();
+            let place = place.index(damaged.len());
+            damaged[place] ^= flip;
+            match oracle.load(&damaged) {
+                Err(_) => prop_assert_eq!(oracle.save(), before),
+                Ok(()) => teach(&mut oracle, 3..6, f64::abs),
+            }
+        }
+    }
+}

@@ -1,0 +1,393 @@
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Action, Context};
+use crate::numeric::OutOfRange;
+use crate::oracle::{
+    ActionFeatures, Aggregation, ArgminDispersion, Bilinear, CurveNetwork, CurveSettings,
+    Forecaster, FourierRegression, FourierSettings, LatentOutcome, LatentOutcomeSettings,
+    LearningRate, LinearArgmin, LinearRegression, NetworkArgmin, PiecewiseConstant,
+    RegressionOracle, ScalarFeatures, Scaling,
+};
+
+/// A regression oracle as data: kind and settings, nothing learned.
+///
+/// | oracle        | over                | is                                             |
+/// |---------------|---------------------|------------------------------------------------|
+/// | `Argmin`      | intervals           | the paper's argmin plus dispersion, linear or a network |
+/// | `Linear`      | any features        | ridge or Vovk–Azoury–Warmuth on (x, a, x·a)    |
+/// | `Fourier`     | any features        | random Fourier features                        |
+/// | `Aggregation` | what its members do | Vovk's aggregation                             |
+/// | `Outcomes`    | intervals           | a distribution over best actions, by a network |
+/// | `Curves`      | any features        | a network that gives each context a curve      |
+/// | `PiecewiseConstant`       | intervals           | another as a step function, so that κ is 1     |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OracleSpec {
+    /// [`ArgminDispersion`].
+    Argmin {
+        /// Widths of the network's two hidden layers; absent for the linear argmin.
+        hidden: Option<[usize; 2]>,
+        /// Adam's.
+        learning_rate: LearningRate,
+        /// What a network's parameters start from.
+        seed: u64,
+    },
+    /// [`LinearRegression`] on [`Bilinear`] features.
+    LeastSquares {
+        /// Which prediction it makes.
+        forecaster: Forecaster,
+        /// How much its weights are held back.
+        lambda: f64,
+        /// Whether squares of the action's features are features too.
+        squares: bool,
+    },
+    /// [`FourierRegression`].
+    Fourier {
+        /// How many random features.
+        features: usize,
+        /// Inputs 1/scale apart are related by 1/e.
+        scale: f64,
+        /// What they are drawn from.
+        seed: u64,
+    },
+    /// [`Aggregation`] of others.
+    Aggregation(Vec<OracleSpec>),
+    /// [`LatentOutcome`].
+    LatentOutcome {
+        /// How many there are.
+        outcomes: usize,
+        /// Widths of the network's two hidden layers.
+        hidden: [usize; 2],
+        /// What it starts from, and what chooses events to learn again.
+        seed: u64,
+    },
+    /// [`CurveNetwork`], its scalings those of the action space.
+    Curves {
+        /// How many cosines of the action.
+        cosines: usize,
+        /// Widths of the network's two hidden layers.
+        hidden: [usize; 2],
+        /// What it starts from, and what chooses events to learn again.
+        seed: u64,
+    },
+    /// [`PiecewiseConstant`] of another.
+    PiecewiseConstant {
+        /// How many.
+        cells: usize,
+        /// The oracle inside.
+        of: Box<OracleSpec>,
+    },
+}
+
+/// A step of the linear forecaster costs the square of its weights: with more it would take longer than all else.
+const MOST_WEIGHTS: usize = 400;
+
+impl OracleSpec {
+    /// The paper's online oracle, for intervals.
+    pub fn paper() -> Self {
+        Self::Argmin {
+            hidden: None,
+            learning_rate: LearningRate::default(),
+            seed: 0,
+        }
+    }
+
+    /// The default where actions are numbers of an interval.
+    ///
+    /// The aggregation of a [`LatentOutcome`] and a [`CurveNetwork`], made [`PiecewiseConstant`] over 128 cells.
+    pub fn default_on_interval(seed: u64) -> Self {
+        let hidden = [32, 32];
+        let outcomes = Self::LatentOutcome {
+            outcomes: 32,
+            hidden,
+            seed,
+        };
+        let curves = Self::Curves {
+            cosines: 16,
+            hidden,
+            seed: seed.wrapping_add(1),
+        };
+        Self::PiecewiseConstant {
+            cells: 128,
+            of: Box::new(Self::Aggregation(vec![outcomes, curves])),
+        }
+    }
+
+    /// The default where an action has `action_dim` features: the coordinates of a vector, the embedding of an item.
+    ///
+    /// The aggregation of a [`CurveNetwork`] and, up to 400 weights, a Vovk–Azoury–Warmuth forecaster with squares.
+    pub fn default_on_features(context_dim: usize, action_dim: usize, seed: u64) -> Self {
+        let curves = Self::Curves {
+            cosines: 32,
+            hidden: [32, 32],
+            seed,
+        };
+        let weights = context_dim
+            .saturating_add(1)
+            .saturating_mul(action_dim.saturating_mul(2).saturating_add(1));
+        if MOST_WEIGHTS < weights {
+            return curves;
+        }
+        let least_squares = Self::LeastSquares {
+            forecaster: Forecaster::VovkAzouryWarmuth,
+            lambda: 1.0,
+            squares: true,
+        };
+        Self::Aggregation(vec![curves, least_squares])
+    }
+
+    /// The oracle for contexts of `context_dim` features and actions with these features, nothing learned: for action
+    /// spaces that no [`Space`](crate::Space) describes.
+    ///
+    /// Features are taken as they are, best within [−1, 1]. Oracles for intervals are refused.
+    pub fn over<A: Action, E>(
+        &self,
+        context_dim: usize,
+        actions: &E,
+    ) -> Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>
+    where
+        E: ActionFeatures<A> + Clone + 'static,
+    {
+        let scaling = vec![Scaling::NONE; actions.dim()];
+        self.over_scaled(context_dim, actions, &scaling)
+    }
+
+    /// As [`over`](Self::over), with features of actions brought to one scale first.
+    pub(crate) fn over_scaled<A: Action, E>(
+        &self,
+        context_dim: usize,
+        actions: &E,
+        scaling: &[Scaling],
+    ) -> Built<A>
+    where
+        E: ActionFeatures<A> + Clone + 'static,
+    {
+        self.build(context_dim, (actions, scaling), &|_| {
+            Err(OracleSpecError::NotAnInterval)
+        })
+    }
+
+    /// The same oracle, started otherwise: every seed in it is moved by `seed`, beyond the largest on from 0.
+    ///
+    /// Members of an aggregation whose seeds differ still differ. Kinds without a seed stay as they are.
+    ///
+    /// ```
+    /// use egret::OracleSpec;
+    ///
+    /// let oracle = OracleSpec::default_on_interval(3);
+    /// assert_eq!(oracle.with_seed(4), OracleSpec::default_on_interval(7));
+    /// ```
+    pub fn with_seed(&self, seed: u64) -> Self {
+        let mut moved = self.clone();
+        moved.move_seeds(seed);
+        moved
+    }
+
+    fn move_seeds(&mut self, by: u64) {
+        match self {
+            Self::Argmin { seed, .. }
+            | Self::Fourier { seed, .. }
+            | Self::LatentOutcome { seed, .. }
+            | Self::Curves { seed, .. } => *seed = seed.wrapping_add(by),
+            Self::Aggregation(members) => {
+                for member in members {
+                    member.move_seeds(by);
+                }
+            }
+            Self::PiecewiseConstant { of, .. } => of.move_seeds(by),
+            Self::LeastSquares { .. } => {}
+        }
+    }
+
+    /// Makes the oracle for contexts of `context_dim` features. `on_interval` makes the kinds that not every action space
+    /// has.
+    fn build<A: Action, E>(
+        &self,
+        context_dim: usize,
+        (actions, scaling): (&E, &[Scaling]),
+        on_interval: &dyn Fn(&OracleSpec) -> Built<A>,
+    ) -> Built<A>
+    where
+        E: ActionFeatures<A> + Clone + 'static,
+    {
+        Ok(match *self {
+            Self::Argmin { .. } | Self::LatentOutcome { .. } | Self::PiecewiseConstant { .. } => {
+                on_interval(self)?
+            }
+            Self::LeastSquares {
+                forecaster,
+                lambda,
+                squares,
+            } => {
+                let features = Bilinear::new(context_dim, actions.clone())?;
+                let features = if squares {
+                    features.with_squares()
+                } else {
+                    features
+                };
+                Box::new(LinearRegression::new(features, forecaster, lambda)?)
+            }
+            Self::Fourier {
+                features,
+                scale,
+                seed,
+            } => Box::new(FourierRegression::new(
+                actions.clone(),
+                FourierSettings {
+                    context_dim,
+                    features,
+                    scale,
+                    seed,
+                },
+            )?),
+            Self::Aggregation(ref members) => {
+                let members = members
+                    .iter()
+                    .map(|member| member.build(context_dim, (actions, scaling), on_interval))
+                    .collect::<Result<_, _>>()?;
+                Box::new(Aggregation::new(members)?)
+            }
+            Self::Curves {
+                cosines,
+                hidden,
+                seed,
+            } => Box::new(CurveNetwork::new(
+                actions.clone(),
+                scaling.to_vec(),
+                CurveSettings {
+                    context_dim,
+                    cosines,
+                    hidden,
+                    seed,
+                },
+            )?),
+        })
+    }
+
+    /// Makes the oracle for an interval.
+    pub(crate) fn on(&self, bounds: (f64, f64), context_dim: usize) -> Built<f64> {
+        let (low, high) = bounds;
+        let scaling = Scaling {
+            shift: low,
+            factor: 1.0 / (high - low),
+        };
+        self.build(context_dim, (&ScalarFeatures, &[scaling]), &|spec| {
+            Ok(match *spec {
+                Self::Argmin {
+                    hidden: None,
+                    learning_rate,
+                    ..
+                } => Box::new(ArgminDispersion::new(
+                    LinearArgmin::new(context_dim)?,
+                    bounds,
+                    learning_rate,
+                )?),
+                Self::Argmin {
+                    hidden: Some(hidden),
+                    learning_rate,
+                    seed,
+                } => Box::new(ArgminDispersion::new(
+                    NetworkArgmin::with_hidden(context_dim, hidden, seed)?,
+                    bounds,
+                    learning_rate,
+                )?),
+                Self::LatentOutcome {
+                    outcomes,
+                    hidden,
+                    seed,
+                } => Box::new(LatentOutcome::new(
+                    bounds,
+                    LatentOutcomeSettings {
+                        context_dim,
+                        outcomes,
+                        hidden,
+                        seed,
+                    },
+                )?),
+                Self::PiecewiseConstant { cells, ref of } => Box::new(PiecewiseConstant::new(
+                    of.on(bounds, context_dim)?,
+                    bounds,
+                    cells,
+                )?),
+                // Kinds for any actions are made without asking.
+                Self::LeastSquares { .. }
+                | Self::Fourier { .. }
+                | Self::Aggregation(_)
+                | Self::Curves { .. } => return Err(OracleSpecError::NotAnInterval),
+            })
+        })
+    }
+}
+
+type Built<A> = Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>;
+
+/// Why there is no such oracle.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OracleSpecError {
+    /// A number is not in its range.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+    /// An oracle for numbers was asked for where actions are none.
+    #[error(
+        "the argmin, outcomes and steps oracles are for intervals: take linear, fourier or curves for this action space"
+    )]
+    NotAnInterval,
+    /// Items without features.
+    #[error("a catalogue needs an embedding for each item")]
+    NoEmbeddings,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every kind, those with seeds started from these.
+    fn nested([argmin, fourier, outcomes, curves]: [u64; 4]) -> OracleSpec {
+        let hidden = [4, 4];
+        let linear = OracleSpec::LeastSquares {
+            forecaster: Forecaster::Ridge,
+            lambda: 1.0,
+            squares: false,
+        };
+        let inside = OracleSpec::Aggregation(vec![
+            OracleSpec::LatentOutcome {
+                outcomes: 8,
+                hidden,
+                seed: outcomes,
+            },
+            OracleSpec::Curves {
+                cosines: 4,
+                hidden,
+                seed: curves,
+            },
+        ]);
+        OracleSpec::Aggregation(vec![
+            OracleSpec::Argmin {
+                hidden: Some(hidden),
+                learning_rate: LearningRate::default(),
+                seed: argmin,
+            },
+            linear,
+            OracleSpec::Fourier {
+                features: 8,
+                scale: 1.0,
+                seed: fourier,
+            },
+            OracleSpec::PiecewiseConstant {
+                cells: 16,
+                of: Box::new(inside),
+            },
+        ])
+    }
+
+    #[test]
+    fn every_seed_is_moved_and_nothing_else() {
+        let spec = nested([0, 5, 9, u64::MAX]);
+        assert_eq!(spec.with_seed(0), spec);
+        assert_eq!(spec.with_seed(2), nested([2, 7, 11, 1]));
+        let saved = |spec: &OracleSpec| spec.on((0.0, 1.0), 2).expect("in range").save();
+        assert_eq!(saved(&spec), saved(&spec.clone()));
+        assert_ne!(saved(&spec), saved(&spec.with_seed(2)));
+    }
+}
