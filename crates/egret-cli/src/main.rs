@@ -1,19 +1,17 @@
-//! The `egret` command.
+//! The `egret` command: parses what a user asks for, hands it to the jobs, prints and draws what they report.
 
 mod audit;
+mod decide;
 mod demo;
-mod exhaust;
-mod kind;
+mod evaluate;
 mod lab;
 mod learn;
-mod lesson_log;
-mod model_file;
-mod ope;
-mod oracle_args;
-mod plot_kind;
+mod log;
+mod plot;
 mod progress;
+mod protect_inputs;
 mod select;
-mod spare_inputs;
+mod training_args;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -21,14 +19,15 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use egret_log::ReadError;
+use egret_jobs::JobError;
 
 use audit::AuditArgs;
+use decide::DecideArgs;
 use demo::DemoArgs;
-use exhaust::ExhaustCommand;
+use evaluate::OpeArgs;
 use lab::LabCommand;
 use learn::LearnArgs;
-use ope::OpeArgs;
+use log::LogCommand;
 use select::SelectArgs;
 
 /// Decisions in action spaces too large to list, with a log that can be reused.
@@ -43,44 +42,47 @@ const EXAMPLES: &str = "\
 Examples:
   egret demo                           a pricing problem whose truth is known, within a minute
   egret demo --seed 8 --out my-demo    the same with other customers, pictures in my-demo
-  egret ope egret-demo/exhaust.parquet --target uniform --target column:q_rule
+  egret ope egret-demo/log.parquet --policy uniform --policy column:q_rule
   egret completions bash > ~/.local/share/bash-completion/completions/egret";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Learn prices online, audit the log, value other policies from it, draw it all
+    /// Learn prices online, audit the log, evaluate other policies from it, draw it all
     ///
-    /// CappedIGW, SmoothIGW and blind prices serve the same customers, whose willingness to pay is known to
-    /// the demo alone. From CappedIGW's log, the exhaust, three policies that were never played are then
-    /// valued, with the densities egret logs and with what the paper logs (kappa-hat = 1), beside the truth.
-    #[command(after_help = DEMO_EXAMPLES)]
+    /// CappedIGW, SmoothIGW and prices at random serve the same customers, whose willingness to pay is known to the
+    /// demo alone. From CappedIGW's log three policies that nobody played are then evaluated, with the densities that
+    /// egret logs and with what the paper logs (kappa-hat = 1), beside the truth.
+    #[command(after_help = demo::EXAMPLES)]
     Demo(DemoArgs),
-    /// Value policies that were never played, from a log
+    /// Off-policy evaluation: what would other policies have lost?
     ///
     /// Every event is weighed by q/p: the density that the policy would have given its action, over the one that the
     /// log states. Memory does not grow with the log, and neither threads nor the split into files change a digit.
-    #[command(after_help = ope::help())]
+    #[command(visible_alias = "evaluate", after_help = evaluate::HELP)]
     Ope(OpeArgs),
     /// Find out whether a log is what it says
     ///
-    /// Every decision is made again to the bit where its model is known, and bets are placed against the densities: right
-    /// ones are accused with probability alpha at most, however long the log and however often one looks.
+    /// Replays every decision bit for bit where its model is known, and tests the logged propensities: a correct log
+    /// raises an alarm with probability at most alpha, however long it is and however often one looks.
     #[command(after_help = audit::HELP)]
     Audit(AuditArgs),
-    /// Look into logs, convert and merge them
-    Exhaust {
+    /// Look into logs, check, convert and merge them
+    Log {
         #[command(subcommand)]
-        command: ExhaustCommand,
+        command: LogCommand,
     },
-    /// Learn a model from a log, to be served or valued
+    /// Learn a model from a log, to be served or evaluated
     ///
-    /// Direct method, clipped inverse propensities or doubly robust pseudo-losses; part of the log says when to stop, another
-    /// part what the model is worth.
-    #[command(after_help = learn::EXAMPLES)]
+    /// Direct method, clipped inverse propensities or doubly robust pseudo-losses; part of the log says when to stop,
+    /// another part what the model is worth.
+    #[command(visible_alias = "train", after_help = learn::help())]
     Learn(LearnArgs),
     /// Train many candidates on a log, judge them on held-out events, keep the best
-    #[command(after_help = select::EXAMPLES)]
+    #[command(after_help = select::help())]
     Select(SelectArgs),
+    /// Let a model decide for a table of contexts: actions with densities come out
+    #[command(after_help = decide::EXAMPLES)]
+    Decide(DecideArgs),
     /// Experiments: the paper's, and your own
     Lab {
         #[command(subcommand)]
@@ -92,12 +94,6 @@ enum Command {
         shell: Shell,
     },
 }
-
-const DEMO_EXAMPLES: &str = "\
-Examples:
-  egret demo
-  egret demo --seed 8 --out my-demo
-  egret demo --decisions 2000 --json";
 
 fn main() -> ExitCode {
     match run() {
@@ -112,40 +108,44 @@ fn main() -> ExitCode {
 
 /// What to do about a bad row; each command that reads logs has the flag, but for the one that merges them.
 fn advice(error: &anyhow::Error) -> &'static str {
-    let bad_row = |cause: &(dyn std::error::Error + 'static)| {
-        matches!(cause.downcast_ref(), Some(ReadError::Row { .. }))
-    };
-    if error.chain().any(bad_row) {
-        "; mend the row, or keep such rows aside with --skip-bad FILE (`egret exhaust convert` has it too)"
-    } else {
-        ""
+    match error.downcast_ref::<JobError>() {
+        Some(job) if job.can_skip() => {
+            "; mend the row, or keep such rows aside with --skip-bad FILE (`egret log check` lists them all)"
+        }
+        _ => "",
     }
 }
 
-/// An audit found a fault: neither a failure, which is 1, nor a mistake in the command, which is 2.
+/// A fault was found in a log: neither a failure, which is 1, nor a mistake in the command, which is 2.
 const FAULT: u8 = 3;
 
 fn run() -> Result<ExitCode> {
-    let mut code = ExitCode::SUCCESS;
-    let text = match Cli::parse().command {
-        Command::Demo(args) => demo::demo(&args)?.into_bytes(),
-        Command::Ope(args) => ope::ope(&args)?.into_bytes(),
+    let found_nothing = |text: String| (text.into_bytes(), false);
+    let (text, fault) = match Cli::parse().command {
+        Command::Demo(args) => found_nothing(demo::demo(&args)?),
+        Command::Ope(args) => found_nothing(evaluate::ope(&args)?),
         Command::Audit(args) => {
             let (text, fault) = audit::audit(&args)?;
-            if fault {
-                code = ExitCode::from(FAULT);
-            }
-            text.into_bytes()
+            (text.into_bytes(), fault)
         }
-        Command::Exhaust { command } => exhaust::exhaust(&command)?.into_bytes(),
-        Command::Learn(args) => learn::learn(&args)?.into_bytes(),
-        Command::Select(args) => select::select(&args)?.into_bytes(),
-        Command::Lab { command } => lab::lab(&command)?.into_bytes(),
+        Command::Log { command } => {
+            let (text, fault) = log::log(&command)?;
+            (text.into_bytes(), fault)
+        }
+        Command::Learn(args) => found_nothing(learn::learn(&args)?),
+        Command::Select(args) => found_nothing(select::select(&args)?),
+        Command::Decide(args) => found_nothing(decide::decide(&args)?),
+        Command::Lab { command } => found_nothing(lab::lab(&command)?),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "egret", &mut script);
-            script
+            (script, false)
         }
+    };
+    let code = if fault {
+        ExitCode::from(FAULT)
+    } else {
+        ExitCode::SUCCESS
     };
     match io::stdout().write_all(&text) {
         // The reader has seen enough, as `head` does.

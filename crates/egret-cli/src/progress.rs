@@ -1,22 +1,65 @@
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use egret_lab::Progress;
+use egret_jobs::{Progress, Step};
+use egret_lab::Progress as StudyProgress;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar of a thousand parts on the terminal, if there is one to look at.
-pub fn reading(message: &'static str, hidden: bool) -> ProgressBar {
-    if hidden {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {eta}")
-        .expect("the template is well formed");
-    ProgressBar::new(1_000)
-        .with_style(style)
-        .with_message(message)
+/// A bar for a job on the terminal, if there is one to look at.
+pub struct JobBar {
+    bar: ProgressBar,
 }
 
-/// A bar for a study: what is done of it, and how much time is left.
+impl JobBar {
+    /// The fineness of the bar.
+    const PARTS: u64 = 1_000;
+
+    pub fn new(message: &'static str, hidden: bool) -> Self {
+        let bar = if hidden {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new(Self::PARTS)
+                .with_style(style("{msg} {wide_bar} {percent}% {eta}"))
+                .with_message(message)
+        };
+        Self { bar }
+    }
+}
+
+impl Progress for JobBar {
+    fn step(&self, step: Step<'_>) -> ControlFlow<()> {
+        match step {
+            Step::Read(share) => self.bar.set_position((Self::PARTS as f64 * share) as u64),
+            Step::Epoch(epoch) => {
+                self.bar.set_style(style("epoch {msg} {spinner} {elapsed}"));
+                let error = epoch.validation.squared_error;
+                let error = error.map_or(String::new(), |error| format!(", error {error:.5}"));
+                let fold = epoch.fold.map_or(String::new(), |(fold, folds)| {
+                    format!(" of first fit {} of {folds}", fold + 1)
+                });
+                self.bar
+                    .set_message(format!("{}{fold}{error}", epoch.epoch));
+                self.bar.tick();
+            }
+            Step::Trained { done, of } => {
+                self.bar
+                    .set_style(style("candidates {wide_bar} {pos}/{len} {elapsed}"));
+                self.bar.set_length(of as u64);
+                self.bar.set_position(done as u64);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Drop for JobBar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A bar for a study of the lab: what is done of it, and how much time is left.
 pub struct StudyBar {
     bar: ProgressBar,
     /// How much of the work a part of the bar stands for, and what is done.
@@ -31,11 +74,8 @@ impl StudyBar {
         let bar = if hidden {
             ProgressBar::hidden()
         } else {
-            let style =
-                ProgressStyle::with_template("{msg} {wide_bar} {percent}% {elapsed} {eta} left")
-                    .expect("the template is well formed");
             ProgressBar::new(Self::PARTS)
-                .with_style(style)
+                .with_style(style("{msg} {wide_bar} {percent}% {elapsed} {eta} left"))
                 .with_message(message)
         };
         Self {
@@ -51,7 +91,7 @@ impl StudyBar {
     }
 }
 
-impl Progress for StudyBar {
+impl StudyProgress for StudyBar {
     fn begin(&self, all: f64, known: f64) {
         *self.state.lock().expect("no thread panics while it adds") = (all, 0.0);
         self.bar.set_position(self.add(known));
@@ -69,4 +109,9 @@ impl Drop for StudyBar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// The look of a bar.
+pub fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is well formed")
 }

@@ -1,10 +1,10 @@
-//! A learner of one's own beside egret's, on a simulator or on any table of numbers.
+//! Your own learner beside egret's, on a simulator or on any table of numbers.
 //!
 //!     cargo run --release -p egret-lab --example own_learner
 //!     cargo run --release -p egret-lab --example own_learner -- houses.csv
 //!
-//! The learner here keeps the mean loss of each of sixteen buckets of actions, looks at no context, and tries a bucket by chance
-//! once in ten. It has three things to say: its name, what else tells it from others, and how a player of it is made.
+//! This learner keeps the mean loss of each of sixteen buckets of actions, ignores the context, and tries a random bucket once in
+//! ten decisions. A learner has a name, a fingerprint of its settings, and a function that makes a player.
 
 use std::error::Error;
 use std::path::Path;
@@ -12,16 +12,17 @@ use std::sync::Arc;
 
 use egret::{Context, EventRng, Stream};
 use egret_lab::{
-    AnyEnvironment, Comparison, Contender, Encoding, Environment, LossFunction, Move, PlayError,
-    Player, Preset, Run, Silent, Supervised, SupervisedToBandit, Task, Turn, run_all, simulator,
+    Choice, Encoding, Environment, IntervalLossModel, LearnerComparison, LearnerFactory,
+    LossFunction, PlayError, Player, Preset, Round, Run, Silent, Simulator, Supervised,
+    SupervisedToBandit, Task, run_all,
 };
 
-/// Sixteen buckets, the best of them but for one decision in ten.
+/// Chooses the best of sixteen buckets, except for random choices with probability `epsilon`.
 struct Buckets {
     epsilon: f64,
 }
 
-impl Contender<f64> for Buckets {
+impl LearnerFactory<f64> for Buckets {
     fn name(&self) -> &str {
         "buckets"
     }
@@ -53,14 +54,14 @@ struct BucketPlayer {
 
 impl BucketPlayer {
     fn mean(&self, bucket: usize) -> f64 {
-        // What was never tried looks best.
+        // A bucket that was never tried looks best.
         self.lost[bucket] / f64::from(self.tried[bucket].max(1))
     }
 }
 
 impl Player<f64> for BucketPlayer {
-    fn decide(&mut self, event: u64, _x: &Context) -> Result<Move<f64>, PlayError> {
-        // All chance comes from the seed and the event: the run can be made again.
+    fn decide(&mut self, event: u64, _x: &Context) -> Result<Choice<f64>, PlayError> {
+        // All randomness comes from the seed and the event, so that the run can be repeated.
         let mut chance = EventRng::new(self.seed, event, Stream::Action);
         let best = (0..16).min_by(|&one, &other| self.mean(one).total_cmp(&self.mean(other)));
         let bucket = if chance.unit() < self.epsilon {
@@ -68,14 +69,14 @@ impl Player<f64> for BucketPlayer {
         } else {
             best.unwrap_or(0)
         };
-        Ok(Move::Plain((bucket as f64 + 0.5) / 16.0))
+        Ok(Choice::Plain((bucket as f64 + 0.5) / 16.0))
     }
 
-    fn learn(&mut self, turns: &[Turn<'_, f64>]) -> Result<(), PlayError> {
-        for turn in turns {
-            let bucket = (16.0 * turn.played.action()) as usize;
+    fn learn(&mut self, rounds: &[Round<'_, f64>]) -> Result<(), PlayError> {
+        for round in rounds {
+            let bucket = (16.0 * round.choice.action()) as usize;
             self.tried[bucket] += 1;
-            self.lost[bucket] += turn.loss.get();
+            self.lost[bucket] += round.loss.get();
         }
         Ok(())
     }
@@ -90,18 +91,15 @@ fn main() -> Result<(), Box<dyn Error>> {
                 LossFunction::Absolute,
             ))
         }
-        None => match simulator("interval")? {
-            AnyEnvironment::Number(environment) => environment,
-            _ => return Err("the simulator has other actions than numbers".into()),
-        },
+        None => Box::new(Simulator::new(IntervalLossModel)),
     };
-    let (ours, theirs) = (Buckets { epsilon: 0.1 }, Preset::Exact.contender());
-    let contenders: [&dyn Contender<f64>; 2] = [&theirs, &ours];
+    let (ours, theirs) = (Buckets { epsilon: 0.1 }, Preset::Exact.factory());
+    let learners: [&dyn LearnerFactory<f64>; 2] = [&theirs, &ours];
     let mut tasks = Vec::new();
-    for contender in contenders {
+    for learner in learners {
         for seed in 1..=5 {
             let run = Run {
-                contender,
+                learner,
                 environment: &*environment,
                 seed,
                 decisions: 2_000,
@@ -115,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let records = run_all(&tasks, None, &Silent)?;
-    let comparison = Comparison::new(&records, Some("exact"), 0.9)?;
-    print!("{}", comparison.report("A learner of one's own")?.text());
+    let comparison = LearnerComparison::new(&records, Some("exact"), 0.9)?;
+    print!("{}", comparison.report("Your own learner")?.text());
     Ok(())
 }

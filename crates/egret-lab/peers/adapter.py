@@ -1,17 +1,17 @@
 """Lets a learner of another library play in egret's lab, over standard input and output.
 
 In:   one line of JSON: learner, settings, seed, rows, columns
-      rows × columns little-endian f64: the context of each decision, and nothing of what it will lose
+      rows × columns little-endian f64: the context of each decision, without its losses
 Out:  one line of JSON: {"ready": true}, or {"error": why}
 then for each row
-Out:  two little-endian f64: the action in [0, 1], and its density (NaN where the learner tells none)
-In:   one little-endian f64: what the action lost
+Out:  two little-endian f64: the action in [0, 1], and its density (NaN if the learner has none)
+In:   one little-endian f64: the loss of the action
 and at the end
-Out:  one line of JSON: nanoseconds spent to predict, to learn, and to format contexts for the library
+Out:  one line of JSON: the nanoseconds spent on predicting, learning, and converting contexts for the library
 
-Time is taken here, around the library's own calls, so that the pipe is not counted.
+Times are measured here, around the calls of the library, so that the pipe does not count.
 
-With `--check NAME …` it prints the versions of these packages, null where one is not installed.
+With `--check NAME …` it prints the versions of these packages; null means not installed.
 """
 
 import json
@@ -21,7 +21,7 @@ from time import perf_counter_ns
 
 
 class Uniform:
-    """Needs no package: actions by chance, so that the lab can be tried."""
+    """Uniform random actions. Needs no package, so that the lab can be tried without one."""
 
     def __init__(self, settings, seed, columns):
         import random
@@ -62,7 +62,7 @@ class Cats:
 
 
 class Coba:
-    """A learner of coba, over the middles of K buckets: coba has none for an interval."""
+    """A learner of coba, over the centres of K buckets: coba has none for an interval."""
 
     def __init__(self, settings, seed, columns):
         from coba import learners
@@ -140,7 +140,7 @@ def play():
     try:
         settings = dict(header["settings"], rows=rows)
         learner = LEARNERS[header["learner"]](settings, header["seed"], columns)
-    except Exception as error:  # whatever a library has to say is for the user to read
+    except Exception as error:  # the user sees the message, whatever it is
         say(sink, {"error": f"{type(error).__name__}: {error}"})
         return
     say(sink, {"ready": True})

@@ -1,21 +1,22 @@
-//! Experiments with contextual bandits: data sets and simulators, players, paired runs, the paper's studies.
+//! Experiments with contextual bandits: data sets and simulators, learners, paired runs, and the paper's studies.
 //!
-//! An [`Environment`] makes a [`World`] for each seed: contexts, and what each action would lose. A [`Contender`] makes a [`Player`]
-//! for each run. A [`Run`] brings them together, [`run_all`] does many at a time and takes up what a [`Journal`] knows, and a
-//! [`Comparison`] says who did better on the same rounds. An [`Experiment`] is all of that from a file.
+//! An [`Environment`] makes a [`World`] for each seed: contexts, and a loss for every action. A [`LearnerFactory`] makes a
+//! [`Player`] for each run. A [`Run`] lets one play in the other; [`run_all`] does many at a time, and a [`Journal`] keeps their
+//! results. A [`LearnerComparison`] says who did better on the same rounds. An [`Experiment`] does all of this from a file.
 //!
-//! A learner of one's own needs two traits:
+//! Your own learner needs two traits:
 //!
 //! ```
 //! use egret::Context;
 //! use egret_lab::{
-//!     AnyEnvironment, Comparison, Contender, Environment, Move, PlayError, Player, Preset, Run, Standing, Turn, simulator,
+//!     Choice, Environment, IntervalLossModel, LearnerComparison, LearnerFactory, PairedStanding, PlayError, Player, Preset, Round,
+//!     Run, Simulator,
 //! };
 //!
-//! /// Always in the middle.
+//! /// Always chooses 0.5.
 //! struct Middle;
 //!
-//! impl Contender<f64> for Middle {
+//! impl LearnerFactory<f64> for Middle {
 //!     fn name(&self) -> &str {
 //!         "middle"
 //!     }
@@ -28,98 +29,65 @@
 //! }
 //!
 //! impl Player<f64> for Middle {
-//!     fn decide(&mut self, _event: u64, _x: &Context) -> Result<Move<f64>, PlayError> {
-//!         Ok(Move::Plain(0.5))
+//!     fn decide(&mut self, _event: u64, _x: &Context) -> Result<Choice<f64>, PlayError> {
+//!         Ok(Choice::Plain(0.5))
 //!     }
-//!     fn learn(&mut self, _turns: &[Turn<'_, f64>]) -> Result<(), PlayError> {
+//!     fn learn(&mut self, _rounds: &[Round<'_, f64>]) -> Result<(), PlayError> {
 //!         Ok(())
 //!     }
 //! }
 //!
-//! let AnyEnvironment::Number(environment) = simulator("interval")? else {
-//!     unreachable!("its actions are numbers");
-//! };
-//! let uniform = Preset::Uniform.contender();
-//! let contenders: [&dyn Contender<f64>; 2] = [&uniform, &Middle];
+//! let environment = Simulator::new(IntervalLossModel);
+//! let uniform = Preset::Uniform.factory();
+//! let learners: [&dyn LearnerFactory<f64>; 2] = [&uniform, &Middle];
 //! let mut records = Vec::new();
-//! for contender in contenders {
+//! for learner in learners {
 //!     for seed in 1..=5 {
-//!         let run = Run { contender, environment: &*environment, seed, decisions: 400 };
+//!         let run = Run { learner, environment: &environment, seed, decisions: 400 };
 //!         records.push(run.play(|_| ())?);
 //!     }
 //! }
-//! let comparison = Comparison::new(&records, Some("uniform"), 0.9)?;
+//! let comparison = LearnerComparison::new(&records, Some("uniform"), 0.9)?;
 //! let pair = comparison.problems[0].against("middle", "uniform").expect("five seeds each");
-//! assert_eq!(pair.standing, Standing::Win);
+//! assert_eq!(pair.standing, PairedStanding::Win);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `examples/own_learner.rs` has one that learns, and runs on any table of numbers.
+//! `examples/own_learner.rs` has a learner that learns, and runs on any table of numbers.
 
-mod arff_table;
 mod comparison;
-mod comparison_report;
-mod csv_table;
-mod data_folder;
-mod download;
-mod egret_player;
-mod encoding;
+mod data;
+pub mod demo;
 mod environment;
-mod exhaust_summary;
 mod experiment;
-mod experiment_run;
-mod journal;
-mod learner_keys;
-mod loss_function;
-mod openml;
-mod openml_cache;
-mod paired_difference;
+mod learner;
 pub mod paper;
-mod parquet_table;
-mod peer;
-mod peer_study;
-mod player;
-mod preset;
-mod results_file;
+mod peers;
 mod run;
-mod simulator;
-mod simulator_box;
-mod simulator_catalogue;
-mod simulator_interval;
-mod simulator_mixed;
-mod simulator_sphere;
-mod study;
-mod supervised;
-mod table;
-mod toml_keys;
 
-pub use comparison::{Comparison, ComparisonError, Outcome, Pair, Problem, Tally};
-pub use data_folder::{DataFile, DataFolder, DataFolderError, PAPER_SETS, PaperSet};
-pub use download::DownloadError;
-pub use egret_player::EgretContender;
-pub use encoding::{Encoding, EncodingError, EncodingProblem, MissingLabels};
-pub use environment::{Environment, World};
-pub use exhaust_summary::{ExhaustSummary, Spread};
-pub use experiment::{DataSource, EXAMPLE_EXPERIMENT, Experiment, ExperimentFileError};
-pub use experiment_run::{ExperimentError, LoadedData};
-pub use journal::{Journal, JournalError};
-pub use loss_function::{LossFunction, LossFunctionError, QuantileLevel};
-pub use openml::{OPENML_URL, OpenMl, OpenMlData, OpenMlError, OpenMlSettings};
-pub use openml_cache::default_cache_dir;
-pub use paired_difference::{PairedDifference, Standing, bootstrap_interval};
-pub use peer::{Peer, PeerError, PeerPython, PeerRecord};
-pub use peer_study::{PeerFamily, PeerRow, PeerStudy};
-pub use player::{Contender, Move, PlayError, Player, Turn};
-pub use preset::Preset;
-pub use results_file::{ResultsError, read_results, write_results};
-pub use run::{Run, RunRecord, Stretch};
-pub use simulator::{AnyEnvironment, SIMULATORS, Simulator, Truth, UnknownSimulator, simulator};
-pub use simulator_box::BoxTruth;
-pub use simulator_catalogue::CatalogueTruth;
-pub use simulator_interval::{BimodalTruth, IntervalTruth};
-pub use simulator_mixed::MixedTruth;
-pub use simulator_sphere::SphereTruth;
-pub use study::{Progress, Silent, StudyError, Task, run_all};
-pub use supervised::{Supervised, SupervisedError, SupervisedToBandit};
-pub use table::{Column, Table, TableError, Values};
-pub use toml_keys::TomlError;
+pub use comparison::{
+    ComparisonError, LearnerComparison, LearnerResult, Pair, PairedDifference, PairedStanding,
+    Problem, Tally, bootstrap_interval,
+};
+pub use data::{
+    Column, DataFile, DataFolder, DataFolderError, DownloadError, Encoding, EncodingError,
+    EncodingProblem, MissingLabels, OPENML_URL, OpenMl, OpenMlData, OpenMlError, OpenMlSettings,
+    PAPER_SETS, PaperSet, Table, TableError, Values, default_cache_dir,
+};
+pub use environment::{
+    BimodalLossModel, BoxLossModel, CatalogueLossModel, Customer, Environment, IntervalLossModel,
+    LossFunction, LossFunctionError, LossModel, MixedLossModel, PricingSimulator, QuantileLevel,
+    Simulator, SphereLossModel, Supervised, SupervisedError, SupervisedToBandit, World,
+};
+pub use experiment::{
+    AnyEnvironment, DataSource, EXAMPLE_EXPERIMENT, Experiment, ExperimentError,
+    ExperimentFileError, LoadedData, SIMULATORS, TomlError, UnknownSimulator,
+};
+pub use learner::{
+    Choice, EgretFactory, LearnerFactory, PaperLearner, PlayError, Player, Preset, Round,
+};
+pub use peers::{Peer, PeerError, PeerFamily, PeerPython, PeerRecord, PeerRow, PeerStudy};
+pub use run::{
+    Journal, JournalError, LogSummary, Progress, ResultsError, Run, RunRecord, Silent, Spread,
+    Stretch, StudyError, Task, read_results, run_all, write_results,
+};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use egret::{Context, Density, EventRng, Loss, Propensity, Stream};
-use egret_log::{Columns, Format, OnBad, ReadError, Reader, Record, Writer};
+use egret_log::{ColumnScan, Format, OnBad, ReadError, Reader, Record, Writer};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn columns(file: &Path) -> Result<u64, ReadError> {
     let (mut seen, mut sum) = (0, 0.0);
-    Columns::open(&[file], &["loss", "density", "q", "tau", "gamma"], &[])?.for_each(
+    ColumnScan::open(&[file], &["loss", "density", "q", "tau", "gamma"], &[])?.for_each(
         |mut batch| {
             batch.drop_missing(1);
             seen += batch.rows() as u64;

@@ -2,12 +2,16 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 /// How a file holds records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// Parquet: typed columns.
     Parquet,
     /// JSON lines: one object a line.
+    #[serde(rename = "jsonl")]
     JsonLines,
     /// dsjson, as Vowpal Wabbit reads it.
     DsJson,

@@ -2,41 +2,22 @@
 //!
 //! docs/exhaust.md describes each column.
 
-mod bad_row;
-mod columns;
-mod draft;
-mod dsjson;
-mod extra;
-mod field;
 mod format;
-mod json_lines;
-mod line_source;
-mod logged_action;
+mod json;
 mod merge;
-mod mu_cache;
-mod number_column;
 mod output_file;
-mod parquet_layout;
-mod parquet_source;
-mod parquet_writer;
+mod parquet;
 mod reader;
 mod record;
-mod row_error;
-mod table_column;
-mod time;
-mod write_error;
+mod scan;
 mod writer;
 
-pub use columns::Columns;
-pub use extra::Extra;
 pub use format::Format;
-pub use logged_action::{ActionError, FromLogged, LoggedAction};
 pub use merge::Merge;
-pub use number_column::{ColumnBatch, NumberColumn};
 pub use output_file::OutputFile;
 pub use reader::{OnBad, ReadError, Reader, Skipped};
-pub use record::{LossSource, Mode, PHILOX, Record, VERSION};
-pub use row_error::RowError;
-pub use time::{Time, TimeError};
-pub use write_error::WriteError;
+pub use record::{
+    Extra, LossSource, Mode, PHILOX, Record, RowError, Time, TimeError, VERSION, WriteError,
+};
+pub use scan::{ColumnBatch, ColumnScan, NumberColumn};
 pub use writer::Writer;

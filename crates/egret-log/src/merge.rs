@@ -2,8 +2,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
-use crate::reader::expand;
-use crate::{OnBad, ReadError, Reader, Record, RowError};
+use crate::reader::{OnBad, ReadError, Reader, expand};
+use crate::record::{Record, RowError};
 
 /// The records of many files as one log in order of `seq`, then of `loop`. Each file has to be in that order itself.
 ///

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use egret::Context;
 use serde_json::json;
 
-use crate::bad_row::BadRow;
-use crate::line_source::{Decode, LineSource};
+use crate::format::Format;
+use crate::json::{
+    self, dsjson,
+    line_source::{Decode, LineSource},
+};
 use crate::output_file::OutputFile;
-use crate::parquet_source::ParquetSource;
-use crate::{Format, Record, RowError, dsjson, json_lines};
+use crate::parquet::source::ParquetSource;
+use crate::record::{Record, RowError, bad_row::BadRow};
 
 /// The records of files and folders, in order, in memory that does not grow with them.
 ///
@@ -21,7 +24,7 @@ use crate::{Format, Record, RowError, dsjson, json_lines};
 /// Features that have names come in the order that the first record has them in.
 pub struct Reader {
     files: VecDeque<(PathBuf, u64)>,
-    source: Option<(PathBuf, u64, Source)>,
+    source: Option<(Arc<Path>, u64, Source)>,
     on_bad: OnBad,
     aside: Option<BufWriter<OutputFile>>,
     skipped: u64,
@@ -116,6 +119,14 @@ impl Reader {
         }
     }
 
+    /// The file of the record that was read last; empty before the first.
+    pub fn file(&self) -> Arc<Path> {
+        match &self.source {
+            Some((file, _, _)) => file.clone(),
+            None => Path::new("").into(),
+        }
+    }
+
     /// How many rows were skipped so far.
     pub fn skipped(&self) -> u64 {
         self.skipped
@@ -128,16 +139,24 @@ impl Reader {
 
     /// Puts a record aside that was read well and cannot be used, with the reason. An error where bad rows end the reading.
     pub fn put_aside(&mut self, record: &Record, error: RowError) -> Result<(), ReadError> {
-        let mut line = Vec::new();
-        json_lines::write(record, &mut line);
-        let content = serde_json::from_slice(&line).unwrap_or_default();
-        let file = self.source.as_ref().map(|(file, _, _)| file.clone());
-        let bad = BadRow {
-            row: self.row(),
-            error,
-            content,
-        };
-        self.refuse(file.unwrap_or_default(), bad)
+        let bad = self.bad(record, error);
+        self.refuse(&self.file(), bad)
+    }
+
+    /// The next row: a record, or why it is none. Bad rows neither end the reading nor are they put aside.
+    pub fn next_row(&mut self) -> Option<Result<Record, ReadError>> {
+        if self.ended {
+            return None;
+        }
+        match self.row_or_bad() {
+            Ok(None) => None,
+            Ok(Some(Row::Good(record))) => Some(Ok(*record)),
+            Ok(Some(Row::Bad(file, bad))) => Some(Err(bad.into_error(&file))),
+            Err(error) => {
+                self.ended = true;
+                Some(Err(error))
+            }
+        }
     }
 
     /// The file of bad rows is whole and on disk, if there were any.
@@ -160,21 +179,31 @@ impl Reader {
 
     fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
         loop {
+            match self.row_or_bad()? {
+                None => return Ok(None),
+                Some(Row::Good(record)) => return Ok(Some(*record)),
+                Some(Row::Bad(file, bad)) => self.refuse(&file, bad)?,
+            }
+        }
+    }
+
+    /// The next row, whatever it is.
+    fn row_or_bad(&mut self) -> Result<Option<Row>, ReadError> {
+        loop {
             let Some((file, size, source)) = &mut self.source else {
                 let Some((file, size)) = self.files.pop_front() else {
                     return Ok(None);
                 };
                 match self.open_file(&file) {
-                    Ok(source) => self.source = Some((file, size, source)),
+                    Ok(source) => self.source = Some((file.into(), size, source)),
                     Err(ReadError::File { error, .. }) => {
                         self.done += size;
-                        let content = serde_json::Value::Null;
                         let bad = BadRow {
                             row: 0,
                             error,
-                            content,
+                            content: serde_json::Value::Null,
                         };
-                        self.refuse(file, bad)?;
+                        return Ok(Some(Row::Bad(file.into(), bad)));
                     }
                     Err(error) => return Err(error),
                 }
@@ -186,20 +215,29 @@ impl Reader {
                     source.next().map_err(|error| ReadError::io(file, error))?
                 }
             };
-            match next {
+            let bad = match next {
                 None => {
                     self.done += *size;
                     self.source = None;
+                    continue;
                 }
                 Some(Ok(mut record)) => match align(&mut self.features, &mut record) {
-                    Ok(()) => return Ok(Some(record)),
-                    Err(error) => self.put_aside(&record, error)?,
+                    Ok(()) => return Ok(Some(Row::Good(Box::new(record)))),
+                    Err(error) => self.bad(&record, error),
                 },
-                Some(Err(bad)) => {
-                    let file = file.clone();
-                    self.refuse(file, bad)?;
-                }
-            }
+                Some(Err(bad)) => bad,
+            };
+            return Ok(Some(Row::Bad(self.file(), bad)));
+        }
+    }
+
+    fn bad(&self, record: &Record, error: RowError) -> BadRow {
+        let mut line = Vec::new();
+        json::write(record, &mut line);
+        BadRow {
+            row: self.row(),
+            error,
+            content: serde_json::from_slice(&line).unwrap_or_default(),
         }
     }
 
@@ -215,7 +253,7 @@ impl Reader {
                 })?;
                 return Ok(Source::Parquet(Box::new(source)));
             }
-            Format::JsonLines => Box::new(json_lines::read),
+            Format::JsonLines => Box::new(json::read),
             Format::DsJson => {
                 let missing = self.dsjson;
                 Box::new(move |line, cache| dsjson::read(line, missing, cache))
@@ -225,19 +263,9 @@ impl Reader {
         Ok(Source::Lines(Box::new(source)))
     }
 
-    fn refuse(&mut self, file: PathBuf, bad: BadRow) -> Result<(), ReadError> {
+    fn refuse(&mut self, file: &Path, bad: BadRow) -> Result<(), ReadError> {
         let Some(aside) = &mut self.aside else {
-            return Err(match bad.row {
-                0 => ReadError::File {
-                    file,
-                    error: bad.error,
-                },
-                row => ReadError::Row {
-                    file,
-                    row,
-                    error: bad.error,
-                },
-            });
+            return Err(bad.into_error(file));
         };
         self.skipped += 1;
         let entry = json!({
@@ -248,6 +276,29 @@ impl Reader {
         });
         writeln!(aside, "{entry}").map_err(|source| ReadError::io(aside.get_ref().path(), source))
     }
+}
+
+impl BadRow {
+    fn into_error(self, file: &Path) -> ReadError {
+        let file = file.to_owned();
+        match self.row {
+            0 => ReadError::File {
+                file,
+                error: self.error,
+            },
+            row => ReadError::Row {
+                file,
+                row,
+                error: self.error,
+            },
+        }
+    }
+}
+
+/// A record, or a row that is none and the file it is in.
+enum Row {
+    Good(Box<Record>),
+    Bad(Arc<Path>, BadRow),
 }
 
 impl Iterator for Reader {

@@ -2,9 +2,13 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use egret::{ActionKind, Context, Decision, EventLog, Loss, Space};
+
+use crate::format::Format;
+use crate::json::{self, dsjson};
 use crate::output_file::OutputFile;
-use crate::parquet_writer::ParquetWriter;
-use crate::{Format, Record, WriteError, dsjson, json_lines};
+use crate::parquet::writer::ParquetWriter;
+use crate::record::{Record, WriteError};
 
 /// Writes records to one file, which appears under its name when [`finish`](Self::finish) succeeds and not before.
 ///
@@ -26,6 +30,8 @@ pub struct Writer {
     sink: Sink,
     features: Option<Arc<[String]>>,
     missing: dsjson::Missing,
+    /// The space of the event appended last.
+    space: Option<Arc<Space>>,
     rows: u64,
 }
 
@@ -57,6 +63,7 @@ impl Writer {
             sink,
             features: None,
             missing: dsjson::Missing::default(),
+            space: None,
             rows: 0,
         })
     }
@@ -94,7 +101,7 @@ impl Writer {
                 if *dsjson {
                     dsjson::write(record, self.missing, line)?;
                 } else {
-                    json_lines::write(record, line);
+                    json::write(record, line);
                 }
                 line.push(b'\n');
                 out.write_all(line).map_err(|source| WriteError::Io {
@@ -120,5 +127,29 @@ impl Writer {
             }
         }
         Ok(self.rows)
+    }
+}
+
+/// The log of a [`DecisionLoop`](egret::DecisionLoop): events are numbered by `seq` in the order in which they come.
+impl<A: ActionKind> EventLog<A> for Writer {
+    type Error = WriteError;
+
+    fn append(
+        &mut self,
+        space: &Space,
+        x: &Context,
+        decision: &Decision<A>,
+        loss: Option<Loss>,
+    ) -> Result<(), WriteError> {
+        if self.space.as_deref() != Some(space) {
+            self.space = Some(Arc::new(space.clone()));
+        }
+        let record = Record {
+            seq: Some(self.rows),
+            mu: self.space.clone(),
+            loss,
+            ..Record::new(x.clone(), decision)
+        };
+        self.write(&record)
     }
 }

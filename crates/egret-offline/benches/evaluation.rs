@@ -11,14 +11,14 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use egret::{EventRng, Stream};
-use egret_offline::{Columns, Confidence, Estimator, Evaluation, IntervalKind, Plan};
+use egret_offline::{Confidence, Estimator, Evaluation, IntervalKind, Plan, WeightedEvents};
 
 struct Log {
     losses: Vec<f64>,
     weights: Vec<f64>,
-    fhats: Vec<f64>,
-    baselines: Vec<f64>,
-    shares: Vec<f64>,
+    predicted: Vec<f64>,
+    policy_predicted: Vec<f64>,
+    event_weights: Vec<f64>,
 }
 
 impl Log {
@@ -32,31 +32,31 @@ impl Log {
         for w in &mut weights {
             *w = if *w < 0.5 { 0.0 } else { 1.0 / *w };
         }
-        let mut shares = column(4);
-        shares.sort_unstable_by(|a, b| b.total_cmp(a));
+        let mut event_weights = column(4);
+        event_weights.sort_unstable_by(|a, b| b.total_cmp(a));
         Self {
             losses: column(0),
             weights,
-            fhats: column(2),
-            baselines: column(3),
-            shares,
+            predicted: column(2),
+            policy_predicted: column(3),
+            event_weights,
         }
     }
 
-    fn columns(&self) -> Columns<'_> {
-        Columns {
+    fn events(&self) -> WeightedEvents<'_> {
+        WeightedEvents {
             losses: &self.losses,
             weights: &self.weights,
-            fhats: Some(&self.fhats),
-            baselines: Some(&self.baselines),
-            ..Columns::default()
+            predicted: Some(&self.predicted),
+            policy_predicted: Some(&self.policy_predicted),
+            ..WeightedEvents::default()
         }
     }
 }
 
-fn evaluate(plan: &Plan, columns: &Columns<'_>) -> f64 {
+fn evaluate(plan: &Plan, events: &WeightedEvents<'_>) -> f64 {
     let mut evaluation = Evaluation::new(plan.clone()).expect("a plan");
-    evaluation.observe(columns).expect("in range");
+    evaluation.observe(events).expect("in range");
     let level = Confidence::new(0.95).expect("a level");
     evaluation.report(level).estimates[0].low
 }
@@ -99,15 +99,15 @@ fn evaluation(criterion: &mut Criterion) {
         ("all but the bootstrap", &all),
     ] {
         group.bench_function(name, |bencher| {
-            bencher.iter(|| black_box(evaluate(plan, &log.columns())));
+            bencher.iter(|| black_box(evaluate(plan, &log.events())));
         });
     }
-    group.bench_function("usual, with shares", |bencher| {
-        let columns = Columns {
-            shares: Some(&log.shares),
-            ..log.columns()
+    group.bench_function("usual, with event weights", |bencher| {
+        let events = WeightedEvents {
+            event_weights: Some(&log.event_weights),
+            ..log.events()
         };
-        bencher.iter(|| black_box(evaluate(&usual, &columns)));
+        bencher.iter(|| black_box(evaluate(&usual, &events)));
     });
     group.finish();
 }
@@ -123,7 +123,7 @@ fn bootstrap(criterion: &mut Criterion) {
         ..Plan::default()
     };
     group.bench_function("200 replicates", |bencher| {
-        bencher.iter(|| black_box(evaluate(&plan, &log.columns())));
+        bencher.iter(|| black_box(evaluate(&plan, &log.events())));
     });
     group.finish();
 }

@@ -1,11 +1,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Columns;
+use crate::weighted_events::WeightedEvents;
 
-/// How the value of a policy is estimated from weighed events.
+/// How the value of a policy is estimated from weighted events.
 ///
 /// value = Σ h·u / Σ h + Σ h·r / Σ h·v
 ///
@@ -20,21 +21,21 @@ use crate::Columns;
 /// | `switch`      | E_q f̂ | w(ℓ − f̂) where w ≤ c    | 1 | that of f̂ where w > c                      | Wang, Agarwal & Dudík 2017    |
 /// | `drs`         | E_q f̂ | ŵ(ℓ − f̂), ŵ = λw/(w²+λ) | 1 | that of f̂, the more the larger w           | Su, Srinath & Krishnamurthy 2020 |
 ///
-/// SWITCH is in the form the authors call SWITCH-DR. Their first form needs the part of E_q f̂ that comes from large
-/// weights alone, which is one more integral over actions for each event; this one needs what DR needs.
+/// SWITCH is in the form that its authors call SWITCH-DR, which needs only what DR needs. Their first form needs the part
+/// of E_q f̂ that comes from large weights alone: one more integral over actions for each event.
 ///
-/// `clipped-ips:5` sets c = 5; the name alone leaves c (or λ) to be chosen by [`Hyperparameter::Tuned`].
+/// `clipped-ips:5` sets c = 5. The name alone leaves c (or λ) to [`Hyperparameter::Tuned`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Estimator {
     /// Inverse propensity scores.
     Ips,
-    /// The same, divided by the sum of the weights.
+    /// IPS divided by the sum of the weights, not by n.
     Snips,
-    /// Weights are cut off at c.
+    /// IPS with weights clipped at c.
     ClippedIps(Hyperparameter),
     /// Doubly robust where w ≤ c, the model alone elsewhere.
     Switch(Hyperparameter),
-    /// The direct method: the model's word for it.
+    /// The direct method: the model's predictions alone.
     Dm,
     /// Doubly robust.
     Dr,
@@ -47,9 +48,9 @@ pub enum Estimator {
 /// The number that trades bias for variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Hyperparameter {
-    /// This one.
+    /// This value.
     Given(f64),
-    /// The one of a grid with the least estimated bias² + variance (Su et al. 2020, §5):
+    /// The value of a grid with the least estimated bias² + variance (Su et al. 2020, §5):
     ///
     /// bias = mean of (w − ŵ)(ℓ − f̂),  variance = that of the estimate, as for the normal interval
     ///
@@ -57,7 +58,7 @@ pub enum Hyperparameter {
     Tuned,
 }
 
-/// An estimator with its number settled.
+/// An estimator with its c or λ settled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rule {
     pub(crate) estimator: Estimator,
@@ -72,7 +73,7 @@ fn grid() -> impl Iterator<Item = f64> {
 }
 
 impl Estimator {
-    /// Each under its name, numbers left to be tuned.
+    /// All estimators, with c and λ tuned.
     pub const ALL: [Self; 8] = [
         Self::Ips,
         Self::Snips,
@@ -84,7 +85,7 @@ impl Estimator {
         Self::Drs(Hyperparameter::Tuned),
     ];
 
-    /// As on the command line, without its number.
+    /// Its name on the command line, without c or λ.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ips => "ips",
@@ -98,12 +99,12 @@ impl Estimator {
         }
     }
 
-    /// Whether it uses f̂ and its baseline.
+    /// Whether it uses the predictions f̂ and E_q f̂.
     pub fn needs_model(self) -> bool {
         !matches!(self, Self::Ips | Self::Snips | Self::ClippedIps(_))
     }
 
-    /// The number, of those that have one.
+    /// c or λ, for the estimators that have one.
     pub(crate) fn hyperparameter(self) -> Option<Hyperparameter> {
         match self {
             Self::ClippedIps(number) | Self::Switch(number) | Self::Drs(number) => Some(number),
@@ -111,12 +112,12 @@ impl Estimator {
         }
     }
 
-    /// Whether it is a mean of terms, and no ratio of sums.
+    /// Whether it is a mean of terms, not a ratio of sums.
     pub(crate) fn is_mean(self) -> bool {
         !matches!(self, Self::Snips | Self::Sndr)
     }
 
-    /// The rules among which it chooses; most have one.
+    /// The rules it chooses among: only one, unless it is tuned.
     pub(crate) fn rules(self) -> Vec<Rule> {
         let rule = |limit| Rule {
             estimator: self,
@@ -155,7 +156,7 @@ impl Rule {
         }
     }
 
-    /// The estimator with the number that was settled on.
+    /// The estimator with the c or λ that was settled on.
     pub(crate) fn used(self) -> Estimator {
         let given = Hyperparameter::Given(self.limit);
         match self.estimator {
@@ -167,7 +168,7 @@ impl Rule {
     }
 
     /// Whether u is not 0.
-    pub(crate) fn has_baseline(self) -> bool {
+    pub(crate) fn has_policy_predicted(self) -> bool {
         self.estimator.needs_model()
     }
 
@@ -182,11 +183,11 @@ impl Rule {
         }
     }
 
-    /// Writes r = ŵ(ℓ − f̂), or ŵℓ, of each event, and ŵ.
-    pub(crate) fn residuals(self, columns: &Columns<'_>, r: &mut [f64], shrunk: &mut [f64]) {
-        let fhats = columns.fhats.filter(|_| self.has_baseline());
-        shrink(self, columns.weights, shrunk);
-        residuals(columns.losses, fhats, shrunk, r);
+    /// Writes r = ŵ(ℓ − f̂), or ŵℓ, and ŵ for each event.
+    pub(crate) fn residuals(self, events: &WeightedEvents<'_>, r: &mut [f64], shrunk: &mut [f64]) {
+        let predicted = events.predicted.filter(|_| self.has_policy_predicted());
+        shrink(self, events.weights, shrunk);
+        residuals(events.losses, predicted, shrunk, r);
     }
 }
 
@@ -205,15 +206,15 @@ fn shrink(rule: Rule, weights: &[f64], out: &mut [f64]) {
 }
 
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
-fn residuals(losses: &[f64], fhats: Option<&[f64]>, weights: &[f64], out: &mut [f64]) {
-    match fhats {
+fn residuals(losses: &[f64], predicted: Option<&[f64]>, weights: &[f64], out: &mut [f64]) {
+    match predicted {
         None => {
             for ((out, loss), w) in out.iter_mut().zip(losses).zip(weights) {
                 *out = w * loss;
             }
         }
-        Some(fhats) => {
-            for (((out, loss), w), fhat) in out.iter_mut().zip(losses).zip(weights).zip(fhats) {
+        Some(predicted) => {
+            for (((out, loss), w), fhat) in out.iter_mut().zip(losses).zip(weights).zip(predicted) {
                 *out = w * (loss - fhat);
             }
         }
@@ -229,10 +230,17 @@ impl fmt::Display for Estimator {
     }
 }
 
-/// As it is displayed.
+/// As text, the same as it is displayed.
 impl Serialize for Estimator {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Estimator {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(source)?;
+        text.parse().map_err(D::Error::custom)
     }
 }
 
@@ -268,8 +276,8 @@ impl FromStr for Estimator {
 /// No estimator has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no estimator {text:?}, expected one of ips, snips, clipped-ips, switch, dm, dr, sndr, drs \
-     (clipped-ips, switch and drs with a positive number if it is not to be tuned, as in clipped-ips:5)"
+    "no estimator {text:?}, expected one of ips, snips, clipped-ips, switch, dm, dr, sndr, drs; clipped-ips, switch \
+     and drs are tuned, or take a positive number as in clipped-ips:5"
 )]
 pub struct UnknownEstimator {
     text: String,

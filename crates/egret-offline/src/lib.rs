@@ -1,85 +1,52 @@
-//! Off-policy evaluation, audits and learning over egret's log.
+//! Off-policy evaluation, audits, training and selection over logged events, wherever they come from.
+//!
+//! | you want to                                   | start with                                                   |
+//! |-----------------------------------------------|--------------------------------------------------------------|
+//! | weigh logged events for a policy              | [`Policy`] and its implementations, [`expected_loss`]        |
+//! | estimate the value of a policy, with intervals | [`Evaluation`] over [`WeightedEvents`]                      |
+//! | compare two policies                          | [`PolicyComparison`]                                         |
+//! | check that a log is correct                   | [`Auditor`]                                                  |
+//! | fit an oracle to a log                        | [`TrainingCandidate`], or [`Training`] epoch by epoch        |
+//! | choose among fitted oracles                   | [`Selection`]                                                |
+//!
+//! Each folder uses only those above it: `weighted_events`, `estimator`, `sums`, `policy`, `interval`, `evaluation`,
+//! `audit`, `training`, `selection`.
 
 mod audit;
-mod audit_bins;
-mod audit_report;
-mod best_of;
-mod bets;
-mod bootstrap;
-mod capped_target;
-mod checkpoint;
-mod chunks;
-mod columns;
-mod comparison;
-mod confidence_sequence;
-mod diagnostics;
-mod early_stopping;
-mod empirical_bernstein;
-mod estimate;
 mod estimator;
 mod evaluation;
-mod evidence_history;
-mod greedy_policy;
-mod kernel;
-mod lanes;
-mod layout;
-mod learning_method;
-mod lower_mean;
-mod moments;
-mod normal_interval;
-mod off_policy_learning;
-mod offline_protocol;
-mod pareto_tail;
-mod plan;
-mod pseudo_loss;
-mod ratio_difference;
-mod recipe;
-mod replayer;
-mod report;
+mod interval;
+mod policy;
 mod selection;
-mod sequence_check;
-mod served_policy;
-mod slope;
-mod split;
-mod target;
-mod test_martingale;
-mod totals;
-mod uniform_target;
-mod verdict;
+mod sums;
+mod training;
+mod weighted_events;
 
-pub use audit::{Audited, Auditor};
-pub use audit_bins::Placed;
-pub use audit_report::{AuditReport, Consistency, Finding, Proposals, ReplayCounts, TestRow};
-pub use best_of::BestOf;
-pub use capped_target::{CappedTarget, with_settings};
-pub use checkpoint::Checkpoint;
-pub use columns::{Columns, ColumnsError};
-pub use comparison::{Comparison, ComparisonReport, Difference, PairedColumns};
-pub use confidence_sequence::{PathPoint, running_intersection};
-pub use diagnostics::Diagnostics;
-pub use early_stopping::EarlyStopping;
-pub use estimate::{Confidence, Estimate, IntervalKind, UnknownInterval};
-pub use estimator::{Estimator, Hyperparameter, UnknownEstimator};
-pub use evaluation::{Evaluation, EvaluationError};
-pub use evidence_history::EvidenceHistory;
-pub use greedy_policy::GreedyPolicy;
-pub use kernel::{Kernel, KernelShape, KernelTarget, PointPolicy};
-pub use learning_method::{Atoms, LoggedExample, Method};
-pub use lower_mean::LowerMean;
-pub use off_policy_learning::{
-    Criterion, Epoch, Judge, LearningError, Lesson, Trained, Training, TrainingSettings, Validation,
+pub use audit::{
+    AuditReport, Audited, Auditor, Binnable, CappedIgwDraw, Consistency, EvidenceHistory, Finding,
+    MeanTerm, MeanTest, ProposalTest, Proposals, Recorded, ReplayCounts, Replayer, SequenceCheck,
+    TestMartingale, TestRow, Version,
 };
-pub use offline_protocol::{OfflineProtocol, Outcome};
-pub use plan::{Plan, PlanError};
-pub use recipe::{KnownAction, Recipe, RecipeError};
-pub use replayer::{Replayer, Version};
-pub use report::{Report, Skipped};
-pub use selection::{Entry, Judged, Judging, Selection, SelectionError, Standing};
-pub use sequence_check::SequenceCheck;
-pub use served_policy::{ServedPolicy, UnknownPolicy};
-pub use slope::{Candidate, geometric_bandwidths, slope};
-pub use split::{Order, Parts, Split};
-pub use target::{Chance, Target, TargetError, TargetWork, expected_loss};
-pub use test_martingale::{MeanTerm, MeanTest, ProposalTest, TestMartingale};
-pub use uniform_target::UniformTarget;
-pub use verdict::{Verdict, VerdictKind};
+pub use estimator::{Estimator, Hyperparameter, UnknownEstimator};
+pub use evaluation::{
+    Diagnostics, Difference, Estimate, Evaluation, EvaluationError, PairedEvents, Plan, PlanError,
+    PolicyComparison, PolicyComparisonReport, Report, Skipped, Verdict, VerdictKind,
+};
+pub use interval::{
+    Confidence, IntervalKind, LowerMean, PathPoint, UnknownInterval, running_intersection,
+};
+pub use policy::{
+    BestOf, Candidate, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, KernelShape,
+    PointPolicy, Policy, PolicyBuffers, PolicyError, PolicySeed, UniformPolicy, expected_loss,
+    geometric_bandwidths, slope,
+};
+pub use selection::{
+    CandidateStanding, Entry, HeldOutValue, Selection, SelectionError, SelectionSettings,
+};
+pub use training::{
+    CandidateError, Checkpoint, Criterion, EarlyStopping, Epoch, Judge, LearningError,
+    OfflineProtocol, Order, PointMasses, ProtocolOutcome, ServedPolicy, Split, SplitRows, Trained,
+    Training, TrainingCandidate, TrainingMethod, TrainingSettings, TrainingTask, UnknownPolicy,
+    Validation,
+};
+pub use weighted_events::{WeightedEvents, WeightedEventsError};

@@ -1,242 +1,212 @@
-use egret::{Blueprint, Context, Model, OutOfRange, Settings};
+use std::ops::ControlFlow;
+
+use egret::{ActionKind, Context, Model, ModelSpec, Observed, OutOfRange, Settings, SpaceError};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::served_policy::weights;
-use crate::{
-    Columns, Comparison, Confidence, Difference, Estimate, Estimator, Evaluation, EvaluationError,
-    IntervalKind, KnownAction, LearningError, LoggedExample, PairedColumns, Parts, Plan, PlanError,
-    Recipe, RecipeError, TargetError, Trained,
+use crate::estimator::Estimator;
+use crate::evaluation::{
+    Difference, Estimate, Evaluation, EvaluationError, PairedEvents, Plan, PlanError,
+    PolicyComparison,
 };
+use crate::interval::{Confidence, IntervalKind};
+use crate::policy::PolicyError;
+use crate::training::{
+    CandidateError, LearningError, SplitRows, Trained, TrainingCandidate, importance_weights,
+};
+use crate::weighted_events::WeightedEvents;
 
-/// Candidates trained on one part of a log and judged on another, the best first named.
+/// Candidates that were trained on one part of a log and compared on another.
 ///
-/// The value of each is estimated on the same held-out rows, self-normalised. The interval beside it is a confidence sequence by
-/// betting at α/K for K candidates: all intervals hold at once with probability 1 − α, so that the winner's holds although it won. That
-/// one candidate is better than another is said only where the interval of the difference, at α/(K(K − 1)) for each
-/// ordered pair, lies on one side of 0.
-pub struct Selection<A: KnownAction> {
-    /// In the order of the recipes.
+/// The value of each candidate is estimated on the same held-out rows, self-normalized. Its interval is a confidence sequence
+/// by betting at α/K for K candidates. All K intervals hold at once with probability 1 − α, so the winner's holds although it
+/// was picked for winning. One candidate is called better than another only if the interval of their difference, at
+/// α/(K(K − 1)) for each ordered pair, lies on one side of 0.
+pub struct Selection<A: ActionKind> {
+    /// In the order of the candidates.
     pub entries: Vec<Entry<A>>,
-    /// The place of the one with the lowest estimate.
+    /// The place of the candidate with the lowest estimate.
     pub winner: usize,
-    blueprint: Blueprint,
+    spec: ModelSpec,
 }
 
-/// A candidate, trained and judged.
-pub struct Entry<A: KnownAction> {
-    /// What was tried.
-    pub recipe: Recipe,
-    /// What it came to.
+/// A trained candidate with its value.
+pub struct Entry<A: ActionKind> {
+    /// The candidate.
+    pub candidate: TrainingCandidate,
+    /// The result of its training.
     pub trained: Trained<Context, A>,
     /// Its value on held-out rows.
-    pub judged: Judged,
+    pub value: HeldOutValue,
 }
 
-/// What held-out rows say of a candidate.
+/// The value of a candidate on held-out rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Judged {
-    /// The mean loss of the served policy, self-normalised; NaN where no row has weight.
+pub struct HeldOutValue {
+    /// The mean loss of the served policy, self-normalized; NaN where all weights are 0.
     pub estimate: f64,
-    /// The estimate by inverse propensities with its interval, which holds for all candidates at once.
+    /// The IPS estimate with its interval. All candidates' intervals hold at once.
     pub interval: Estimate,
-    /// How it stands to the winner.
-    pub standing: Standing,
-    /// Its value less the winner's; none for the winner itself.
+    /// How it compares with the winner.
+    pub standing: CandidateStanding,
+    /// Its value minus the winner's; none for the winner.
     pub behind: Option<Difference>,
 }
 
-/// How a candidate stands to the winner.
+/// How a candidate compares with the winner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
-    /// It has the lowest estimate, and each other is worse.
+pub enum CandidateStanding {
+    /// It has the lowest estimate, and all others are worse.
     Best,
-    /// It has the lowest estimate, and some other may be as good.
+    /// It has the lowest estimate, and some others are tied with it.
     LowestEstimate,
-    /// It may be as good as the winner.
-    NotToldApart,
+    /// It is tied with the winner: it may be as good.
+    Tied,
     /// It is worse than the winner.
     Worse,
 }
 
-impl Standing {
+impl CandidateStanding {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Best => "best: each other is worse",
+            Self::Best => "best: all others are worse",
             Self::LowestEstimate => "lowest estimate, tied with others",
-            Self::NotToldApart => "a tie: not told apart from the lowest",
-            Self::Worse => "worse than the lowest",
+            Self::Tied => "tied with the best",
+            Self::Worse => "worse than the best",
         }
     }
 }
 
-/// How candidates are judged.
+/// How candidates are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Judging {
-    /// The probability with which all intervals hold at once.
+pub struct SelectionSettings {
+    /// The confidence level at which all intervals hold at once.
     pub level: f64,
-    /// Of the draws behind densities.
+    /// Seeds the draws behind densities.
     pub seed: u64,
 }
 
-impl<A: KnownAction> Selection<A> {
-    /// Trains every recipe on the training rows, side by side, and judges them on the test rows.
+impl<A: ActionKind> Selection<A> {
+    /// Trains all candidates on the training rows in parallel, and compares them on the test rows.
     ///
-    /// `on_trained` is told of each as it is done, in no order. The result does not depend on threads.
+    /// `on_trained` is called as each is done, in no order, and may break off. The result does not depend on threads.
     pub fn new(
-        blueprint: &Blueprint,
-        examples: &[LoggedExample<Context, A>],
-        parts: &Parts,
-        recipes: &[Recipe],
-        judging: Judging,
-        on_trained: impl Fn(&Recipe) + Sync,
+        spec: &ModelSpec,
+        examples: &[Observed<Context, A>],
+        parts: &SplitRows,
+        candidates: &[TrainingCandidate],
+        settings: SelectionSettings,
+        on_trained: impl Fn(&TrainingCandidate) -> ControlFlow<()> + Sync,
     ) -> Result<Self, SelectionError> {
-        let trained = recipes
+        let trained = candidates
             .par_iter()
-            .map(|recipe| {
-                let trained = recipe.train(blueprint, examples, parts);
-                on_trained(recipe);
-                trained.map_err(|error| SelectionError::Recipe {
-                    name: recipe.name(),
+            .map(|candidate| {
+                let trained = candidate.train(spec, examples, parts);
+                let trained = trained.map_err(|error| SelectionError::Candidate {
+                    name: candidate.name(),
                     error,
-                })
+                })?;
+                match on_trained(candidate) {
+                    ControlFlow::Continue(()) => Ok(trained),
+                    ControlFlow::Break(()) => Err(SelectionError::Cancelled),
+                }
             })
             .collect::<Result<Vec<_>, _>>()?;
-        Self::judge(blueprint, examples, parts, recipes, trained, judging)
+        Self::judge(spec, examples, parts, candidates, trained, settings)
     }
 
-    /// Judges what each recipe was trained to already, on the test rows. There is as much trained as there are recipes.
+    /// Compares candidates that are trained already on the test rows. `trained` has one result for each candidate.
     pub fn judge(
-        blueprint: &Blueprint,
-        examples: &[LoggedExample<Context, A>],
-        parts: &Parts,
-        recipes: &[Recipe],
+        spec: &ModelSpec,
+        examples: &[Observed<Context, A>],
+        parts: &SplitRows,
+        candidates: &[TrainingCandidate],
         trained: Vec<Trained<Context, A>>,
-        judging: Judging,
+        settings: SelectionSettings,
     ) -> Result<Self, SelectionError> {
-        let measure = A::measure(&blueprint.space).map_err(SelectionError::Space)?;
-        let confidence = Confidence::new(judging.level)?;
+        let measure = A::measure(&spec.space)?;
+        let confidence = Confidence::new(settings.level)?;
         let rows = &parts.test;
-        let mut judged = Vec::new();
         let mut held_out = HeldOut::default();
-        for (recipe, trained) in recipes.iter().zip(&trained) {
-            let policy = recipe.training.policy;
-            let target = policy.target(&*measure, &*trained.oracle)?;
-            let weights = weights(&target, examples, rows, judging.seed)?;
+        for (candidate, trained) in candidates.iter().zip(&trained) {
+            let served = candidate.training.policy;
+            let policy = served.serve(&*measure, &*trained.oracle)?;
+            let weights = importance_weights(&policy, examples, rows, settings.seed)?;
             held_out.add(examples, rows, &weights);
         }
-        if recipes.is_empty() {
-            return Err(SelectionError::NoRecipe);
+        if candidates.is_empty() {
+            return Err(SelectionError::NoCandidate);
         }
-        if !held_out
-            .weights
-            .iter()
-            .flatten()
-            .any(|&weight| 0.0 < weight)
-        {
+        if !held_out.has_weight() {
             return Err(SelectionError::NothingToJudgeBy { rows: rows.len() });
         }
-        let candidates = recipes.len() as u64;
-        for weights in &held_out.weights {
-            judged.push(held_out.value(weights, confidence.simultaneous(candidates))?);
-        }
-        // One that no row speaks of does not win by it.
-        let known = |place: usize| match judged[place].0 {
-            estimate if estimate.is_nan() => f64::INFINITY,
-            estimate => estimate,
-        };
-        let winner = (0..judged.len())
-            .min_by(|&a, &b| known(a).total_cmp(&known(b)))
-            .ok_or(SelectionError::NoRecipe)?;
-        let pairs = confidence.simultaneous(candidates * (candidates - 1));
-        let behind = (0..judged.len())
-            .map(|place| held_out.difference(place, winner, pairs))
-            .collect::<Result<Vec<_>, _>>()?;
-        let standing = |behind: &Option<Difference>| match behind {
-            Some(behind) if 0.0 < behind.low => Standing::Worse,
-            Some(_) => Standing::NotToldApart,
-            None => Standing::LowestEstimate,
-        };
-        let mut standings: Vec<Standing> = behind.iter().map(standing).collect();
-        if !standings.contains(&Standing::NotToldApart) {
-            standings[winner] = Standing::Best;
-        }
-        let judged = judged.into_iter().zip(behind).zip(standings);
-        let entries = recipes.iter().zip(trained).zip(judged);
+        let (winner, values) = held_out.values(confidence)?;
+        let entries = candidates.iter().zip(trained).zip(values);
         Ok(Self {
             entries: entries
-                .map(
-                    |((recipe, trained), (((estimate, interval), behind), standing))| Entry {
-                        recipe: recipe.clone(),
-                        trained,
-                        judged: Judged {
-                            estimate,
-                            interval,
-                            standing,
-                            behind,
-                        },
-                    },
-                )
+                .map(|((candidate, trained), value)| Entry {
+                    candidate: candidate.clone(),
+                    trained,
+                    value,
+                })
                 .collect(),
             winner,
-            blueprint: blueprint.clone(),
+            spec: spec.clone(),
         })
     }
 
-    /// The winner.
+    /// The winner: the candidate with the lowest estimate.
     pub fn best(&self) -> &Entry<A> {
         &self.entries[self.winner]
     }
 
     /// The winner as a model that decides under these settings and goes on learning.
-    pub fn model(&self, settings: Settings) -> Result<Model, RecipeError> {
+    pub fn model(&self, settings: Settings) -> Result<Model<A>, CandidateError> {
         let Entry {
-            recipe, trained, ..
+            candidate, trained, ..
         } = self.best();
-        let blueprint = recipe.blueprint(&self.blueprint);
+        let spec = candidate.spec(&self.spec);
         let state = trained.oracle.save();
-        Ok(Model::trained(
-            blueprint,
-            settings,
-            &state,
-            trained.batches,
-        )?)
+        Ok(Model::trained(spec, settings, &state, trained.batches)?)
     }
 
-    /// Who won and what may be as good, in a sentence.
+    /// The winner, and those tied with it, in a sentence.
     pub fn sentence(&self) -> String {
-        let Entry { recipe, judged, .. } = self.best();
-        let name = recipe.name();
-        let Estimate { low, high, .. } = judged.interval;
+        let Entry {
+            candidate, value, ..
+        } = self.best();
+        let name = candidate.name();
+        let Estimate { low, high, .. } = value.interval;
         let ties: Vec<String> = self
             .entries
             .iter()
-            .filter(|entry| entry.judged.standing == Standing::NotToldApart)
-            .map(|entry| entry.recipe.name())
+            .filter(|entry| entry.value.standing == CandidateStanding::Tied)
+            .map(|entry| entry.candidate.name())
             .collect();
-        let value = format!("{:.4}, in [{low:.4}, {high:.4}]", judged.estimate);
+        let value = format!("{:.4}, in [{low:.4}, {high:.4}]", value.estimate);
         if self.entries.len() == 1 {
             return format!("{name} is the only candidate: its loss is {value}");
         }
         if ties.is_empty() {
-            return format!("{name} is better than each other: its loss is {value}");
+            return format!("{name} is better than all others: its loss is {value}");
         }
         let others = match ties.len() {
             ..=NAMED => ties.join(", "),
             many => format!("{} and {} more", ties[..NAMED].join(", "), many - NAMED),
         };
-        format!("{name} has the lowest loss, {value}; the rows do not tell it apart from {others}")
+        format!("{name} has the lowest loss, {value}; tied with {others}")
     }
 }
 
-/// So many ties are named in a sentence.
+/// A sentence names this many ties.
 const NAMED: usize = 3;
 
-/// Held-out rows: their losses, and the weights of each candidate. A point mass weighs 0 and counts as a row: densities are
-/// those of the rest of the logging policy, which does not sum to 1 without it, so that Σ wℓ/n over all n rows is
-/// unbiased, and over those with a density is not.
+/// Held-out rows: their losses, and the weights of each candidate.
+///
+/// A point mass has weight 0 and still counts as a row. The densities describe only the rest of the logging policy, which has
+/// less than mass 1. So Σ wℓ/n is unbiased over all n rows, but not over those with a density.
 #[derive(Default)]
 struct HeldOut {
     losses: Vec<f64>,
@@ -244,12 +214,7 @@ struct HeldOut {
 }
 
 impl HeldOut {
-    fn add<X, A>(
-        &mut self,
-        examples: &[LoggedExample<X, A>],
-        rows: &[usize],
-        weights: &[Option<f64>],
-    ) {
+    fn add<X, A>(&mut self, examples: &[Observed<X, A>], rows: &[usize], weights: &[Option<f64>]) {
         let losses = rows.iter().map(|&row| examples[row].loss.get());
         self.losses.clear();
         self.losses.extend(losses);
@@ -257,7 +222,51 @@ impl HeldOut {
         self.weights.push(own.collect());
     }
 
-    /// The self-normalised estimate, and the other with its betting interval.
+    fn has_weight(&self) -> bool {
+        let mut weights = self.weights.iter().flatten();
+        weights.any(|&weight| 0.0 < weight)
+    }
+
+    /// The place of the winner, and the value of each candidate.
+    fn values(&self, confidence: Confidence) -> Result<(usize, Vec<HeldOutValue>), SelectionError> {
+        let count = self.weights.len() as u64;
+        let estimates = self
+            .weights
+            .iter()
+            .map(|weights| self.value(weights, confidence.simultaneous(count)))
+            .collect::<Result<Vec<_>, _>>()?;
+        // A candidate without an estimate does not win.
+        let known = |place: usize| match estimates[place].0 {
+            estimate if estimate.is_nan() => f64::INFINITY,
+            estimate => estimate,
+        };
+        let winner = (0..estimates.len())
+            .min_by(|&a, &b| known(a).total_cmp(&known(b)))
+            .ok_or(SelectionError::NoCandidate)?;
+        let pairs = confidence.simultaneous(count * (count - 1));
+        let mut values = Vec::with_capacity(estimates.len());
+        for (place, (estimate, interval)) in estimates.into_iter().enumerate() {
+            let behind = self.difference(place, winner, pairs)?;
+            let standing = match &behind {
+                Some(behind) if 0.0 < behind.low => CandidateStanding::Worse,
+                Some(_) => CandidateStanding::Tied,
+                None => CandidateStanding::LowestEstimate,
+            };
+            values.push(HeldOutValue {
+                estimate,
+                interval,
+                standing,
+                behind,
+            });
+        }
+        let is_tied = |value: &HeldOutValue| value.standing == CandidateStanding::Tied;
+        if !values.iter().any(is_tied) {
+            values[winner].standing = CandidateStanding::Best;
+        }
+        Ok((winner, values))
+    }
+
+    /// The self-normalized estimate, and the IPS estimate with its betting interval.
     fn value(
         &self,
         weights: &[f64],
@@ -268,10 +277,10 @@ impl HeldOut {
             intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
             ..Plan::default()
         })?;
-        evaluation.observe(&Columns {
+        evaluation.observe(&WeightedEvents {
             losses: &self.losses,
             weights,
-            ..Columns::default()
+            ..WeightedEvents::default()
         })?;
         let estimates = evaluation.report(confidence).estimates;
         let of = |estimator, interval| {
@@ -284,7 +293,7 @@ impl HeldOut {
         Ok((of(Estimator::Snips, IntervalKind::Normal).estimate, betting))
     }
 
-    /// The value of one candidate less that of another; none for the same.
+    /// The value of one candidate minus that of another; none where they are the same.
     fn difference(
         &self,
         of: usize,
@@ -294,11 +303,11 @@ impl HeldOut {
         if of == to {
             return Ok(None);
         }
-        let mut comparison = Comparison::new(None)?;
-        comparison.observe(&PairedColumns {
+        let mut comparison = PolicyComparison::new(None)?;
+        comparison.observe(&PairedEvents {
             losses: &self.losses,
             weights: [&self.weights[of], &self.weights[to]],
-            ..PairedColumns::default()
+            ..PairedEvents::default()
         })?;
         let differences = comparison.report(confidence).differences;
         Ok(differences
@@ -307,28 +316,28 @@ impl HeldOut {
     }
 }
 
-/// Why nothing was selected.
+/// Why no candidate was selected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectionError {
     /// A candidate cannot be trained.
     #[error("candidate {name}: {error}")]
-    Recipe {
-        /// Which.
+    Candidate {
+        /// Its name.
         name: String,
         /// Why.
-        error: RecipeError,
+        error: CandidateError,
     },
-    /// Not an action space, or not one of such actions.
+    /// The action space is not valid, or holds other actions.
     #[error(transparent)]
-    Space(RecipeError),
+    Space(#[from] SpaceError),
     /// A policy has no density.
     #[error(transparent)]
-    Target(#[from] TargetError),
+    Policy(#[from] PolicyError),
     /// A number is not in its range.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// The evaluation cannot be made.
+    /// The plan of the evaluation is not valid.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A row cannot be weighed.
@@ -337,15 +346,18 @@ pub enum SelectionError {
     /// Training failed.
     #[error(transparent)]
     Learning(#[from] LearningError),
+    /// Somebody broke it off.
+    #[error("the selection was broken off")]
+    Cancelled,
     /// There is no candidate.
-    #[error("there is no candidate: name one at least")]
-    NoRecipe,
-    /// There are no held-out rows, all are point masses, or none is what a candidate would play.
+    #[error("there is no candidate: name at least one")]
+    NoCandidate,
+    /// There are no held-out rows, all are point masses, or no candidate would play any of their actions.
     #[error(
-        "none of the {rows} held-out rows has weight: hold out more, log densities, or serve a policy that plays what was logged"
+        "none of the {rows} held-out rows has a positive weight: hold out more rows, log densities, or serve a policy that plays what was logged"
     )]
     NothingToJudgeBy {
-        /// How many there are.
+        /// How many held-out rows there are.
         rows: usize,
     },
 }

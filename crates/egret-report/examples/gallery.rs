@@ -6,8 +6,9 @@ use std::error::Error;
 use std::path::Path;
 
 use egret_report::{
-    Axis, Claim, Colour, Figure, Interval, IntervalChart, IntervalRow, Line, LineChart, Page, Part,
-    Picture, Quantiles, Section, Series, SpreadChart, SpreadRow, Verdict, output,
+    Axis, Claim, ClaimVerdict, Colour, ConfidenceInterval, Figure, IntervalChart, IntervalRow,
+    Line, LineChart, Page, Part, Picture, Quantiles, Section, Series, SpreadChart, SpreadRow,
+    output,
 };
 
 const SETS: [&str; 18] = [
@@ -55,10 +56,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn page(pictures: &[(&str, Picture)]) -> Page {
     let verdicts = [
-        Verdict::Agrees,
-        Verdict::Partly,
-        Verdict::Differs,
-        Verdict::NotTested,
+        ClaimVerdict::Agrees,
+        ClaimVerdict::Partly,
+        ClaimVerdict::Differs,
+        ClaimVerdict::NotTested,
     ];
     let parts = pictures.iter().zip(verdicts.into_iter().cycle());
     Page {
@@ -121,11 +122,11 @@ fn intervals(rows: usize, series: usize) -> IntervalChart {
             .iter()
             .enumerate()
             .map(|(row, name)| {
-                let values: Vec<Option<Interval>> = (0..series)
+                let values: Vec<Option<ConfidenceInterval>> = (0..series)
                     .map(|place| {
                         let point = 0.03 * (noise(4 * row + place) - 0.75);
                         let half = 0.001 + 0.008 * noise(7 * row + place + 3);
-                        (row != 6 || place != 1).then_some(Interval {
+                        (row != 6 || place != 1).then_some(ConfidenceInterval {
                             low: point - half,
                             point,
                             high: point + 1.1 * half,

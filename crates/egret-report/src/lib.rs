@@ -8,36 +8,16 @@
 //! Numbers that cannot be drawn (NaN, infinite, zero on a logarithmic axis) are refused with an error that names their
 //! place, and so is a chart without any. All text is escaped.
 
-mod axis;
-mod chart_error;
-mod claim;
-mod colour;
+mod chart;
 mod drawing;
 mod escape;
-mod font;
-mod heading;
-mod interval_chart;
-mod label_column;
-mod line_chart;
-/// Files that are written whole or not at all.
+pub mod numerals;
 pub mod output;
 mod page;
-mod picture;
-mod row_frame;
-mod section;
-mod series;
-/// Pictures drawn with `plotters`: a white sheet, its colours, its numbers.
-pub mod sheet;
-mod spread_chart;
 
-pub use axis::{Axis, Scale};
-pub use chart_error::ChartError;
-pub use claim::{Claim, Verdict};
-pub use colour::Colour;
-pub use interval_chart::{Interval, IntervalChart, IntervalRow};
-pub use line_chart::{Line, LineChart};
-pub use page::{Figure, Page, Part, page};
-pub use picture::Picture;
-pub use section::Section;
-pub use series::Series;
-pub use spread_chart::{Quantiles, SpreadChart, SpreadRow};
+pub use chart::{
+    Axis, ChartError, ConfidenceInterval, IntervalChart, IntervalRow, Line, LineChart, Quantiles,
+    Scale, Series, SpreadChart, SpreadRow,
+};
+pub use drawing::{Colour, Picture};
+pub use page::{Claim, ClaimVerdict, Figure, Page, Part, Section};

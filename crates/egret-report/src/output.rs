@@ -1,3 +1,5 @@
+//! Files that are written whole or not at all.
+
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 

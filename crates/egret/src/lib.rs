@@ -11,7 +11,7 @@ mod numeric;
 mod oracle;
 mod sampling;
 
-pub use codec::LoadError;
+pub use codec::{LoadError, ShortText, ShortTextError};
 pub use event::{
     Action, Batch, Context, ContextError, Density, Item, Loss, Propensity, PseudoLoss, Vector,
     Vectors, Weight,
@@ -35,14 +35,14 @@ pub use normalizer::{
     BettingMartingale, Certificate, CertifiedBy, DrawBuffers, Draws, FixedSample,
     MixtureMartingale, MoreDraws, Normalizer, Tolerance,
 };
-pub use numeric::{EventRng, OutOfRange, Stream};
+pub use numeric::{EventRng, OutOfRange, Stream, lanes};
 pub use oracle::{
     ActionFeatures, Aggregation, ArgminDispersion, ArgminModel, Bilinear, CoinBetting,
     CurveNetwork, CurveSettings, Embeddings, Example, FeaturesFrom, Forecaster, FourierRegression,
     FourierSettings, FunctionOnInterval, FunctionOracle, JointFeatures, LatentOutcome,
     LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LossCurve, MonotonePieces,
-    NanPrediction, NetworkArgmin, OracleSpec, OracleSpecError, PiecewiseConstant, RegressionOracle,
-    ScalarFeatures, Scaling, VectorFeatures, features_from,
+    NanPrediction, NetworkArgmin, OracleSpec, OracleSpecError, OracleTextError, PiecewiseConstant,
+    RegressionOracle, ScalarFeatures, Scaling, VectorFeatures, features_from,
 };
 pub use sampling::{Igw, NormalizingConstant, RelativeError, SampleError};
 

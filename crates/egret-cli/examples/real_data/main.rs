@@ -17,8 +17,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use egret::LossCurve;
 use egret_offline::{
-    Chance, Columns, Confidence, Estimator, Evaluation, Hyperparameter, IntervalKind, Plan,
-    TargetWork, expected_loss,
+    Columns, Confidence, Estimator, Evaluation, Hyperparameter, IntervalKind, Plan, PolicyBuffers,
+    PolicySeed, expected_loss,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -106,7 +106,7 @@ fn outcomes(data: &DataSet, seed: u64) -> Result<Vec<Outcome>> {
     let world = World::new(data, seed)?;
     let parts = world.parts()?;
     let oracle = world.learner()?.oracle();
-    let (mut buffer, mut fhats, mut work) = (Vec::new(), Vec::new(), TargetWork::default());
+    let (mut buffer, mut fhats, mut work) = (Vec::new(), Vec::new(), PolicyBuffers::default());
     let mut predictions = Vec::with_capacity(world.events.len());
     for event in &world.events {
         LossCurve::new(oracle, event.x, &mut buffer)?
@@ -125,7 +125,7 @@ fn outcomes(data: &DataSet, seed: u64) -> Result<Vec<Outcome>> {
         let (mut correct, mut as_if_1, mut baselines) = (Vec::new(), Vec::new(), Vec::new());
         for event in &world.events {
             let number = event.decision.event;
-            let chance = Chance {
+            let chance = PolicySeed {
                 seed,
                 event: number,
             };

@@ -4,8 +4,8 @@ use egret::{
     Learner, Loss, Model, Normalization, OracleSpec, Settings, Space,
 };
 use egret_offline::{
-    BestOf, CappedTarget, Chance, GreedyPolicy, Kernel, KernelShape, KernelTarget, Target,
-    TargetWork, UniformTarget, with_settings,
+    BestOf, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, KernelShape, PolicyBuffers,
+    PolicySeed, Target, UniformPolicy, with_settings,
 };
 
 use crate::data::DataSet;
@@ -100,7 +100,7 @@ impl<'a> World<'a> {
         Ok(vec![
             (
                 "uniform",
-                Box::new(UniformTarget::new(measure)) as Policy<'p>,
+                Box::new(UniformPolicy::new(measure)) as Policy<'p>,
             ),
             ("best of 16", Box::new(BestOf::m(measure, oracle, 16)?)),
             (
@@ -109,11 +109,11 @@ impl<'a> World<'a> {
             ),
             (
                 "CappedIGW 16, 200",
-                Box::new(CappedTarget::new(&parts.other)?),
+                Box::new(CappedIgwPolicy::new(&parts.other)?),
             ),
             (
                 "kernel 0.1",
-                Box::new(KernelTarget::new(&parts.greedy, kernel)),
+                Box::new(KernelPolicy::new(&parts.greedy, kernel)),
             ),
         ])
     }
@@ -148,12 +148,12 @@ impl<'a> World<'a> {
     /// The mean loss of a policy over all rows that the model had not seen, from the labels.
     pub fn truth(&self, policy: &dyn Target<Context, f64>, seed: u64) -> Result<f64> {
         const DRAWS: usize = 4;
-        let mut work = TargetWork::default();
+        let mut work = PolicyBuffers::default();
         let (mut drawn, mut sum) = (Vec::new(), 0.0);
         for (event, (x, label)) in self.unseen.iter().enumerate() {
             let event = event as u64;
             drawn.clear();
-            policy.draw(Chance { seed, event }, x, DRAWS, &mut work, &mut drawn)?;
+            policy.draw(PolicySeed { seed, event }, x, DRAWS, &mut work, &mut drawn)?;
             let losses = drawn.iter().map(|action: &f64| (action - label).abs());
             sum += losses.sum::<f64>() / drawn.len() as f64;
         }

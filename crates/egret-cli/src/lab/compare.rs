@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use egret_lab::{Comparison, RunRecord, read_results};
+use egret_lab::{LearnerComparison, RunRecord, read_results};
 use egret_report::output;
 
 #[derive(Debug, Args)]
@@ -69,7 +69,8 @@ pub fn compare(args: &CompareArgs) -> Result<String> {
         .iter()
         .map(|(name, records)| (name.clone(), &records[..]))
         .collect();
-    let comparison = Comparison::of_sources(&sources, args.baseline.as_deref(), args.confidence)?;
+    let comparison =
+        LearnerComparison::of_sources(&sources, args.baseline.as_deref(), args.confidence)?;
     let page = comparison.report("Saved results")?;
     if let Some(out) = &args.out {
         output::make_folder(out)?;

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use egret_lab::paper::{
-    COLUMNS, Explored, Findings, ITERATIONS, OfflineStudy, OnlineStudy, Subject, Taught,
-    greedy_share, offline_rows, offline_tally, online_findings, report, simulated_sets, table_one,
-    write_offline,
+    COLUMNS, Findings, ITERATIONS, OfflineMethod, OfflineStudy, OnlineStudy, Subject, greedy_share,
+    offline_rows, offline_tally, online_findings, report, simulated_sets, table_one, write_offline,
 };
 use egret_lab::{
-    DataFolder, Encoding, Journal, LossFunction, OpenMl, OpenMlSettings, PAPER_SETS, RunRecord,
-    Supervised, SupervisedToBandit, write_results,
+    DataFolder, Encoding, Journal, LossFunction, OpenMl, OpenMlSettings, PAPER_SETS, PaperLearner,
+    RunRecord, Supervised, SupervisedToBandit, write_results,
 };
 use egret_report::output;
 use serde_json::{Value, json};
@@ -21,11 +20,11 @@ use crate::progress::StudyBar;
 /// What of the paper is run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum What {
-    /// Draws that beta takes, for every normaliser
+    /// Draws that beta takes, for every normalizer
     Table1,
     /// SmoothIGW and CappedIGW on every data set, paired by seed
     Online,
-    /// What a network learns from the exhaust of each
+    /// What a network learns from the log (the exhaust) of each
     Offline,
     /// How often SmoothIGW plays its greedy action
     Greedy,
@@ -72,7 +71,7 @@ pub struct PaperArgs {
     /// Seeds 1 to N [default: 30, quick: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: Option<u64>,
-    /// Learn offline from the exhausts of seeds 1 to N only [default: all]
+    /// Learn offline from the logs of seeds 1 to N only [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     offline_seeds: Option<u64>,
     /// The most decisions of a run [default: 80000, quick: 8000]
@@ -114,34 +113,34 @@ impl PaperArgs {
         }
     }
 
-    fn explored(&self) -> Vec<Explored> {
-        let mut explored = vec![Explored::SmoothIgw];
+    fn learners(&self) -> Vec<PaperLearner> {
+        let mut learners = vec![PaperLearner::SmoothIgw];
         if self.what != What::Greedy {
-            explored.extend([2.0, 4.0, 24.0].map(Explored::mixture));
-            explored.push(Explored::EXACT);
+            learners.extend([2.0, 4.0, 24.0].map(PaperLearner::mixture));
+            learners.push(PaperLearner::EXACT);
             if self.betting {
-                explored.push(Explored::betting(4.0));
+                learners.push(PaperLearner::betting(4.0));
             }
         }
-        explored
+        learners
     }
 
-    fn exhausts(&self) -> Vec<(Explored, Vec<Taught>)> {
-        use Taught::{CorrectIps, Direct, DoublyRobust, Ips};
-        let mut exhausts = vec![
-            (Explored::SmoothIgw, vec![Direct, Ips]),
+    fn logs(&self) -> Vec<(PaperLearner, Vec<OfflineMethod>)> {
+        use OfflineMethod::{CorrectIps, Direct, DoublyRobust, Ips};
+        let mut logs = vec![
+            (PaperLearner::SmoothIgw, vec![Direct, Ips]),
             (
-                Explored::mixture(4.0),
+                PaperLearner::mixture(4.0),
                 vec![Direct, Ips, CorrectIps, DoublyRobust],
             ),
         ];
         if self.what != What::Kappa {
-            exhausts.push((Explored::EXACT, vec![Direct, Ips]));
+            logs.push((PaperLearner::EXACT, vec![Direct, Ips]));
         }
         if self.what != What::Offline {
-            exhausts.extend([2.0, 24.0].map(|kappa| (Explored::mixture(kappa), vec![Direct, Ips])));
+            logs.extend([2.0, 24.0].map(|kappa| (PaperLearner::mixture(kappa), vec![Direct, Ips])));
         }
-        exhausts
+        logs
     }
 }
 
@@ -186,7 +185,7 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
     if has(&[Subject::Online, Subject::Greedy, Subject::Kappa]) {
         let study = OnlineStudy {
             sets: &sets,
-            explored: args.explored(),
+            learners: args.learners(),
             seeds,
             decisions,
         };
@@ -199,7 +198,7 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
     if has(&[Subject::Offline, Subject::Kappa]) {
         let study = OfflineStudy {
             sets: &sets,
-            exhausts: args.exhausts(),
+            logs: args.logs(),
             seeds: args.offline_seeds.map_or(seeds, |most| most.min(seeds)),
             decisions,
         };
@@ -351,17 +350,17 @@ fn greedy_json(findings: &Findings) -> Value {
     json!({"results": rows, "missing": findings.missing, "simulated": findings.simulated})
 }
 
-/// What the exhaust of each run holds, and the losses.
+/// What the log of each run holds, and the losses.
 fn kappa_json(findings: &Findings) -> Value {
-    let exhaust = |record: &RunRecord| {
+    let logged = |record: &RunRecord| {
         json!({
             "dataset": record.environment,
             "learner": record.learner,
             "seed": record.seed,
             "loss": record.loss,
-            "exhaust": record.exhaust,
+            "log": record.log,
         })
     };
-    let runs: Vec<Value> = findings.online.records.iter().map(exhaust).collect();
+    let runs: Vec<Value> = findings.online.records.iter().map(logged).collect();
     json!({"runs": runs, "offline": findings.offline, "missing": findings.missing, "simulated": findings.simulated})
 }

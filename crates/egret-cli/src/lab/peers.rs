@@ -4,8 +4,8 @@ use std::sync::Arc;
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use egret_lab::{
-    AnyEnvironment, Comparison, DataFolder, Encoding, Environment, Journal, LossFunction,
-    PeerFamily, PeerPython, PeerStudy, RunRecord, SupervisedToBandit, simulator, write_results,
+    DataFolder, Encoding, Environment, IntervalLossModel, Journal, LearnerComparison, LossFunction,
+    PeerFamily, PeerPython, PeerStudy, RunRecord, Simulator, SupervisedToBandit, write_results,
 };
 use egret_report::output;
 use serde_json::json;
@@ -117,7 +117,7 @@ pub fn peers(args: &PeersArgs) -> Result<String> {
     };
     let runs: Vec<RunRecord> = records.iter().map(|of| of.record.clone()).collect();
     write_results(&args.results.join("results.parquet"), &runs)?;
-    let comparison = Comparison::new(&runs, None, CONFIDENCE)?;
+    let comparison = LearnerComparison::new(&runs, None, CONFIDENCE)?;
     let rows = study.rows(&records, &comparison);
     let best = study.section(&rows, &records, CONFIDENCE);
     let mut page = comparison.report("egret and its peers")?;
@@ -139,10 +139,7 @@ pub fn peers(args: &PeersArgs) -> Result<String> {
 
 fn environments(args: &PeersArgs) -> Result<Vec<Box<dyn Environment<f64>>>> {
     let Some(dir) = &args.data else {
-        let AnyEnvironment::Number(environment) = simulator("interval")? else {
-            bail!("the simulator has other actions than numbers");
-        };
-        return Ok(vec![environment]);
+        return Ok(vec![Box::new(Simulator::new(IntervalLossModel))]);
     };
     let folder = DataFolder::open(dir)?;
     let names: Vec<String> = (folder.found().iter())

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use egret_lab::{Comparison, EXAMPLE_EXPERIMENT, Experiment, Journal, write_results};
+use egret_lab::{EXAMPLE_EXPERIMENT, Experiment, Journal, LearnerComparison, write_results};
 use egret_report::output;
 use serde_json::json;
 
@@ -65,7 +65,7 @@ pub fn run(args: &RunArgs) -> Result<String> {
         bail!("no runs: the experiment has no data, learner or seed");
     }
     write_results(&results.join("results.parquet"), &records)?;
-    let comparison = Comparison::new(
+    let comparison = LearnerComparison::new(
         &records,
         experiment.baseline.as_deref(),
         experiment.confidence,

@@ -75,7 +75,7 @@ fn a_log_goes_round_all_formats() {
     );
     assert_eq!(first, second);
 
-    // Atoms are no dsjson: an error, or aside.
+    // PointMasses are no dsjson: an error, or aside.
     let dsjson = folder.join("log.dsjson");
     let error = refused(&["exhaust", "convert", text(&parquet), "-o", text(&dsjson)]);
     assert!(

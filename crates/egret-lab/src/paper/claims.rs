@@ -1,9 +1,9 @@
-use egret_report::{Claim, Verdict};
+use egret_report::{Claim, ClaimVerdict};
 
-use super::contenders::Explored;
-use super::findings::{COLUMNS, Findings, greedy_share, offline_tally};
-use super::table_one::{DELTA, PRINTED};
-use crate::RunRecord;
+use crate::comparison::counted;
+use crate::learner::PaperLearner;
+use crate::paper::{COLUMNS, DELTA, Findings, PRINTED, greedy_share, offline_tally};
+use crate::run::RunRecord;
 
 /// §4.1: Algorithm 3 takes few draws.
 pub(crate) fn table_one(findings: &Findings) -> Claim {
@@ -27,47 +27,46 @@ pub(crate) fn table_one(findings: &Findings) -> Claim {
         ));
     }
     Claim {
-        claimed: "Algorithm 3 takes 18 to 24, 123 to 227 and 2,254 to 2,788 draws at τ = 2, 20 and 200, where Theorem 2 \
-                  takes 942, 13,496 and 177,141."
+        claimed: "Algorithm 3 takes 18 to 24, 123 to 227 and 2,254 to 2,788 draws at τ = 2, 20 and 200; Theorem 2 takes 942, \
+                  13,496 and 177,141."
             .to_owned(),
         measured: format!("Algorithm 3 (betting), {}.", measured.join("; ")),
         verdict: match (within, kappas, kept) {
-            (3, 3, true) => Verdict::Agrees,
-            (0, ..) | (.., false) => Verdict::Differs,
-            _ => Verdict::Partly,
+            (3, 3, true) => ClaimVerdict::Agrees,
+            (0, ..) | (.., false) => ClaimVerdict::Differs,
+            _ => ClaimVerdict::Partly,
         },
-        why: "The printed κ are 1.3 to 3.0, 10.2 to 11.8 and 1.8 to 23.6; medians within the printed ranges agree. Where κ is lower, it is because β is solved \
-              for here, not searched for within a tolerance. Mixtures of bets take fewer draws for the same promise; the fixed sample is an order statistic, \
-              far below Theorem 2; where z can be computed, nothing is drawn and κ = 1."
+        why: "The paper prints κ from 1.3 to 3.0, 10.2 to 11.8 and 1.8 to 23.6; a median within the printed range agrees. κ can be lower \
+              here because β is solved for, not searched within a tolerance. Mixtures of bets give the same guarantee with fewer \
+              draws. The fixed sample is an order statistic and takes far fewer draws than Theorem 2. If z is computed exactly, \
+              nothing is drawn and κ = 1."
             .to_owned(),
     }
 }
 
-/// Fewer are too few for a bootstrap interval to be believed.
+/// With fewer seeds a bootstrap interval is not reliable.
 const FEW_SEEDS: u64 = 10;
 
-/// `1 seed`, `3 seeds`.
-fn counted(count: usize, word: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {word}{plural}")
+/// `15 data sets`.
+fn data_sets(findings: &Findings) -> String {
+    counted(findings.datasets.len() as u64, "data set")
 }
 
-/// Nothing is concluded from one seed: it has no interval.
-fn unless_one_seed(seeds: u64, verdict: Verdict) -> Verdict {
+/// One seed has no interval, so nothing follows from it.
+fn unless_one_seed(seeds: u64, verdict: ClaimVerdict) -> ClaimVerdict {
     match seeds {
-        1 => Verdict::NotTested,
+        1 => ClaimVerdict::NotTested,
         _ => verdict,
     }
 }
 
-/// Wins, ties and losses that the paper's share of twenty comes to, for as many data sets as there are.
-fn of_twenty(share: f64, sets: usize) -> usize {
-    (share / 20.0 * sets as f64).ceil() as usize
+/// The paper's count of twenty data sets, scaled to the number of data sets here.
+fn of_twenty(count: f64, sets: usize) -> usize {
+    (count / 20.0 * sets as f64).ceil() as usize
 }
 
 /// §4.2: CappedIGW is as good online, or a little better.
 pub(crate) fn online(findings: &Findings) -> Claim {
-    let sets = findings.datasets.len();
     let count = |kappa_inf: f64, normalizer: &str| {
         let tallies = findings.online.tallies.iter();
         let mut ours = tallies.filter(|tally| {
@@ -78,7 +77,7 @@ pub(crate) fn online(findings: &Findings) -> Claim {
     };
     let told = |name: &str, found: Option<(usize, usize, usize)>| {
         found.map(|(wins, ties, losses)| {
-            let (wins, ties) = (counted(wins, "win"), counted(ties, "tie"));
+            let (wins, ties) = (counted(wins as u64, "win"), counted(ties as u64, "tie"));
             let losses = match losses {
                 1 => "1 loss".to_owned(),
                 losses => format!("{losses} losses"),
@@ -97,46 +96,45 @@ pub(crate) fn online(findings: &Findings) -> Claim {
     .into_iter()
     .flatten()
     .collect();
-    let wanted = of_twenty(14.0, sets);
+    let wanted = of_twenty(14.0, findings.datasets.len());
     let verdict = match paper {
-        None => Verdict::NotTested,
-        Some((wins, _, losses)) if wanted <= wins && losses <= 1 => Verdict::Agrees,
-        Some((wins, _, losses)) if losses < wins => Verdict::Partly,
-        Some(_) => Verdict::Differs,
+        None => ClaimVerdict::NotTested,
+        Some((wins, _, losses)) if wanted <= wins && losses <= 1 => ClaimVerdict::Agrees,
+        Some((wins, _, losses)) if losses < wins => ClaimVerdict::Partly,
+        Some(_) => ClaimVerdict::Differs,
     };
     let mut why = format!(
-        "At {} the same share is {wanted} wins and at most 1 loss at κ∞ = 4.",
-        counted(sets, "data set")
+        "For {}, the paper's share amounts to {wanted} wins and at most 1 loss at κ∞ = 4.",
+        data_sets(findings)
     );
-    if verdict != Verdict::Agrees {
-        why += " What may differ: here every example counts alike, as in the paper's text, where the authors' runs weighted it by min(1/p, 5); and β \
-                is certified here, where theirs stopped within 0.01 of certainty. CappedIGW starts slower and overtakes: see the loss over time in \
-                online.parquet.";
+    if verdict != ClaimVerdict::Agrees {
+        why += " Possible reasons: here all examples have equal weight, as in the paper's text, but the authors' runs weighted them by min(1/p, 5); \
+                and here β is certified, while theirs stopped within 0.01 of certainty. CappedIGW starts slower and overtakes later: see the \
+                loss over time in online.parquet.";
     }
     Claim {
         claimed: "14 small wins of CappedIGW (κ∞ = 4), 5 ties, 1 small loss, over 20 data sets."
             .to_owned(),
-        measured: format!("On {}, {}.", counted(sets, "data set"), lines.join("; ")),
+        measured: format!("On {}, {}.", data_sets(findings), lines.join("; ")),
         verdict: unless_one_seed(findings.size.0, verdict),
-        why: stands_in(findings, &why),
+        why: qualified(findings, findings.size.0, &why),
     }
 }
 
-/// §4.3: more can be learned from CappedIGW's exhaust.
+/// §4.3: more can be learned from CappedIGW's log.
 pub(crate) fn offline(findings: &Findings) -> Claim {
-    let sets = findings.datasets.len();
     let [wins, ties, losses] = offline_tally(&findings.offline, COLUMNS[0].name);
-    let wanted = of_twenty(12.0, sets);
+    let wanted = of_twenty(12.0, findings.datasets.len());
     let verdict = if wanted <= wins {
-        Verdict::Agrees
+        ClaimVerdict::Agrees
     } else if losses < wins {
-        Verdict::Partly
+        ClaimVerdict::Partly
     } else {
-        Verdict::Differs
+        ClaimVerdict::Differs
     };
     let mut told = format!(
-        "On {}, taught as in the paper: {wins} better, {ties} tied, {losses} worse.",
-        counted(sets, "data set")
+        "On {}, trained as in the paper: {wins} better, {ties} tied, {losses} worse.",
+        data_sets(findings)
     );
     for column in &COLUMNS[1..4] {
         let [wins, ties, losses] = offline_tally(&findings.offline, column.name);
@@ -147,18 +145,17 @@ pub(crate) fn offline(findings: &Findings) -> Claim {
     let seeds = findings.offline.iter().map(|row| row.seeds).max();
     let seeds = seeds.unwrap_or(0);
     Claim {
-        claimed: "Models taught from CappedIGW's exhaust are better on 12 of 20 data sets."
-            .to_owned(),
+        claimed: "Models trained on CappedIGW's log are better on 12 of 20 data sets.".to_owned(),
         measured: told,
         verdict: unless_one_seed(seeds as u64, verdict),
         why: qualified(
             findings,
             seeds as u64,
             &format!(
-                "At {} the same share is {wanted}. Over {} each; which way of teaching counts is settled on \
-                 validation rows, the loss is that on test rows.",
-                counted(sets, "data set"),
-                counted(seeds, "exhaust")
+                "For {}, the paper's share amounts to {wanted}. Each result is over {}. Validation rows choose the training method, \
+                 and the loss is that on test rows.",
+                data_sets(findings),
+                counted(seeds as u64, "log")
             ),
         ),
     }
@@ -174,8 +171,8 @@ pub(crate) fn greedy(findings: &Findings) -> Claim {
     if shares.is_empty() {
         return Claim {
             claimed: CLAIMED_GREEDY.to_owned(),
-            measured: "No run is 1,000 iterations (8,000 decisions) long.".to_owned(),
-            verdict: Verdict::NotTested,
+            measured: "No run has 1,000 iterations (8,000 decisions).".to_owned(),
+            verdict: ClaimVerdict::NotTested,
             why: String::new(),
         };
     }
@@ -185,21 +182,22 @@ pub(crate) fn greedy(findings: &Findings) -> Claim {
     Claim {
         claimed: CLAIMED_GREEDY.to_owned(),
         measured: format!(
-            "At iteration 1,000 the share is {:.0}% in the mean over {} data sets, {:.0}% at the least; {above} are above 80%.",
+            "At iteration 1,000 the share is {:.0}% on average over {} data sets; the smallest is {:.0}%, and {above} are above 80%.",
             100.0 * mean,
             shares.len(),
             100.0 * least
         ),
         verdict: if above == shares.len() {
-            Verdict::Agrees
+            ClaimVerdict::Agrees
         } else if 0.8 < mean {
-            Verdict::Partly
+            ClaimVerdict::Partly
         } else {
-            Verdict::Differs
+            ClaimVerdict::Differs
         },
-        why: stands_in(
+        why: qualified(
             findings,
-            "Those actions are point masses: they have a loss, but no density, and no weight.",
+            findings.size.0,
+            "These actions are point masses: they have a loss, but no density and no importance weight.",
         ),
     }
 }
@@ -210,25 +208,25 @@ const CLAIMED_GREEDY: &str =
 /// §4.5: a larger κ∞ costs fewer draws.
 pub(crate) fn kappa_draws(findings: &Findings) -> Claim {
     let means = [2.0, 4.0, 24.0].map(|kappa_inf| {
-        let of = |record: &RunRecord| record.exhaust.map(|exhaust| exhaust.draws.mean);
-        mean_of(findings, Explored::mixture(kappa_inf), of)
+        let of = |record: &RunRecord| record.log.map(|log| log.draws.mean);
+        mean_of(findings, PaperLearner::mixture(kappa_inf), of)
     });
     let told = means.map(|mean| mean.map_or("–".to_owned(), |mean| format!("{mean:.0}")));
     let [two, four, many] = means.map(|mean| mean.unwrap_or(f64::NAN));
     Claim {
-        claimed: "The smaller κ∞, the more draws β takes.".to_owned(),
+        claimed: "The smaller κ∞, the more draws it takes to find β.".to_owned(),
         measured: format!(
-            "{} draws in the mean at κ∞ = 2, {} at 4, {} at 24.",
+            "{} draws on average at κ∞ = 2, {} at 4, {} at 24.",
             told[0], told[1], told[2]
         ),
         verdict: if two.is_nan() || two == many {
-            Verdict::NotTested
+            ClaimVerdict::NotTested
         } else if two > four && four > many {
-            Verdict::Agrees
+            ClaimVerdict::Agrees
         } else {
-            Verdict::Differs
+            ClaimVerdict::Differs
         },
-        why: "Draws of the mixture normaliser; the authors' code was seen to take 700 to 1,600 at κ∞ = 4 and 200 to 250 at 24."
+        why: "These are draws of the mixture normalizer. The authors' code took 700 to 1,600 draws at κ∞ = 4 and 200 to 250 at 24."
             .to_owned(),
     }
 }
@@ -237,29 +235,29 @@ pub(crate) fn kappa_draws(findings: &Findings) -> Claim {
 pub(crate) fn kappa_online(findings: &Findings) -> Claim {
     let loss = |kappa_inf| {
         let loss = |record: &RunRecord| Some(record.loss);
-        mean_of(findings, Explored::mixture(kappa_inf), loss).unwrap_or(f64::NAN)
+        mean_of(findings, PaperLearner::mixture(kappa_inf), loss).unwrap_or(f64::NAN)
     };
     let [two, four, many] = [2.0, 4.0, 24.0].map(loss);
     let worst = ((many - four).abs()).max((two - four).abs()) / four;
     Claim {
         claimed: "κ∞ has a negligible influence on the online loss.".to_owned(),
         measured: format!(
-            "Mean loss over all data sets {two:.4} at κ∞ = 2, {four:.4} at 4, {many:.4} at 24: at most {:.1}% apart from κ∞ = 4.",
+            "The mean loss over all data sets is {two:.4} at κ∞ = 2, {four:.4} at 4 and {many:.4} at 24: at most {:.1}% from that of κ∞ = 4.",
             100.0 * worst
         ),
         verdict: if worst < 0.02 {
-            Verdict::Agrees
+            ClaimVerdict::Agrees
         } else if worst < 0.1 {
-            Verdict::Partly
+            ClaimVerdict::Partly
         } else {
-            Verdict::Differs
+            ClaimVerdict::Differs
         },
-        why: "Below 2% is taken for negligible, below 10% for partly so. Regret grows as √κ, and a tighter β is a smaller κ: on a short run one sees it."
+        why: "Below 2% counts as negligible, below 10% as partly so. Regret grows as √κ, and a tighter β has a smaller κ; short runs show it."
             .to_owned(),
     }
 }
 
-/// §4.5: exhaust of κ∞ = 4 or 24 is a little better offline.
+/// §4.5: logs of κ∞ = 4 or 24 are a little better offline.
 pub(crate) fn kappa_offline(findings: &Findings) -> Claim {
     let loss = |name: &str| {
         let ours = findings.offline.iter().filter(|row| row.column == name);
@@ -268,28 +266,33 @@ pub(crate) fn kappa_offline(findings: &Findings) -> Claim {
     };
     let [two, four, many] = [COLUMNS[4].name, COLUMNS[0].name, COLUMNS[5].name].map(loss);
     Claim {
-        claimed: "Offline loss is slightly lower with exhaust of κ∞ = 4 or 24 than of 2."
-            .to_owned(),
+        claimed:
+            "The offline loss is slightly lower with logs of κ∞ = 4 or 24 than with those of 2."
+                .to_owned(),
         measured: format!(
-            "Mean test loss over all data sets {two:.4} at κ∞ = 2, {four:.4} at 4, {many:.4} at 24."
+            "The mean test loss over all data sets is {two:.4} at κ∞ = 2, {four:.4} at 4 and {many:.4} at 24."
         ),
         verdict: match (four < two, many < two) {
-            _ if two.is_nan() || four.is_nan() || many.is_nan() => Verdict::NotTested,
-            (true, true) => Verdict::Agrees,
-            (false, false) => Verdict::Differs,
-            _ => Verdict::Partly,
+            _ if two.is_nan() || four.is_nan() || many.is_nan() => ClaimVerdict::NotTested,
+            (true, true) => ClaimVerdict::Agrees,
+            (false, false) => ClaimVerdict::Differs,
+            _ => ClaimVerdict::Partly,
         },
-        why: stands_in(findings, "By the order of the means over data sets alone."),
+        why: qualified(
+            findings,
+            findings.size.0,
+            "The verdict only compares the means over data sets.",
+        ),
     }
 }
 
 /// The mean over data sets and seeds.
 fn mean_of(
     findings: &Findings,
-    explored: Explored,
+    learner: PaperLearner,
     number: impl Fn(&RunRecord) -> Option<f64>,
 ) -> Option<f64> {
-    let name = explored.name();
+    let name = learner.name();
     let ours = findings
         .online
         .records
@@ -299,28 +302,24 @@ fn mean_of(
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// What a verdict is worth on data that is not the paper's, or on runs far shorter than the paper's.
-fn stands_in(findings: &Findings, why: &str) -> String {
-    qualified(findings, findings.size.0, why)
-}
-
-/// The same for results of so many seeds.
+/// The reason for a verdict, and what limits it: few seeds, simulated data, short runs.
 fn qualified(findings: &Findings, seeds: u64, why: &str) -> String {
     let (_, decisions) = findings.size;
     let mut why = why.to_owned();
     if seeds < FEW_SEEDS {
         why += &format!(
-            " With {} the intervals are too narrow to be believed: chance alone gives wins and losses.",
-            counted(seeds as usize, "seed")
+            " With {} the intervals are too narrow to rely on: chance alone gives wins and losses.",
+            counted(seeds, "seed")
         );
     }
     if findings.simulated {
-        why += " These are simulated problems, not the paper's data: the verdict is on them alone.";
+        why +=
+            " These are simulated problems, not the paper's data: the verdict holds for them only.";
     }
     if decisions < 40_000 {
         why += &format!(
-            " These runs end after {} decisions, the paper's after up to 80,000: the verdict is on the beginning of learning.",
-            egret_report::sheet::thousands(decisions as f64)
+            " These runs have {} decisions, the paper's up to 80,000: the verdict holds for the beginning of learning.",
+            egret_report::numerals::thousands(decisions as f64)
         );
     }
     why

@@ -1,33 +1,33 @@
 use egret_report::{
-    Axis, ChartError, Colour, Figure, Interval, IntervalChart, IntervalRow, Line, LineChart,
-    Quantiles, Series, SpreadChart, SpreadRow,
+    Axis, ChartError, Colour, ConfidenceInterval, Figure, IntervalChart, IntervalRow, Line,
+    LineChart, Quantiles, Series, SpreadChart, SpreadRow,
 };
 
-use super::contenders::Explored;
-use super::findings::{COLUMNS, Findings, OfflineRow};
-use super::online_study::OnlineRow;
-use crate::{ExhaustSummary, PairedDifference, RunRecord, Spread};
+use crate::comparison::{PairedDifference, counted};
+use crate::learner::PaperLearner;
+use crate::paper::{COLUMNS, Findings, OfflineRow, OnlineRow};
+use crate::run::{LogSummary, RunRecord, Spread};
 
-/// Loss of SmoothIGW less that of others, data set by data set.
+/// The loss of SmoothIGW minus that of other learners, for each data set.
 pub(crate) fn online(
     findings: &Findings,
     name: &str,
-    explored: &[Explored],
+    learners: &[PaperLearner],
 ) -> Result<Figure, ChartError> {
-    let find = |dataset: &str, explored: &Explored| {
+    let find = |dataset: &str, learner: &PaperLearner| {
         let ours = |row: &&OnlineRow| {
             row.dataset == dataset
-                && row.kappa_inf == explored.kappa_inf()
-                && row.normalizer == explored.normalizer()
+                && row.kappa_inf == learner.kappa_inf()
+                && row.normalizer == learner.normalizer()
         };
         findings.online.rows.iter().find(ours)?.difference
     };
-    let names = explored.iter().map(|explored| explored.name()).collect();
+    let names = learners.iter().map(|learner| learner.name()).collect();
     let chart = differences(findings, names, |dataset, place| {
-        find(dataset, &explored[place])
+        find(dataset, &learners[place])
     });
     let chart = IntervalChart {
-        title: "Online: loss of SmoothIGW less that of CappedIGW".to_owned(),
+        title: "Online: loss of SmoothIGW minus that of CappedIGW".to_owned(),
         subtitle: subtitle(findings),
         axis: Axis::linear("difference of mean loss"),
         sides: Some((
@@ -38,12 +38,12 @@ pub(crate) fn online(
     };
     Ok(figure(
         name,
-        "Paired differences of progressive loss with 90% bootstrap intervals; a hollow mark is a tie. At the right how the first series stands.",
+        "Paired differences of progressive loss with 90% bootstrap intervals. A hollow mark is a tie. The word on the right is the result of the first series.",
         chart.draw()?,
     ))
 }
 
-/// What SmoothIGW's exhaust gives less what CappedIGW's gives.
+/// The test loss after training on SmoothIGW's log minus that on CappedIGW's log.
 pub(crate) fn offline(
     findings: &Findings,
     name: &str,
@@ -53,8 +53,8 @@ pub(crate) fn offline(
         let ours = |row: &&OfflineRow| row.dataset == dataset && row.column == column;
         findings.offline.iter().find(ours)?.difference
     };
-    let exhausts = findings.offline.iter().map(|row| row.seeds).max();
-    let exhausts = exhausts.unwrap_or(0);
+    let logs = findings.offline.iter().map(|row| row.seeds).max();
+    let logs = logs.unwrap_or(0);
     let names = columns
         .iter()
         .map(|&place| COLUMNS[place].name.to_owned())
@@ -63,18 +63,18 @@ pub(crate) fn offline(
         find(dataset, COLUMNS[columns[place]].name)
     });
     let chart = IntervalChart {
-        title: "Offline: a network taught from the exhaust".to_owned(),
-        subtitle: subtitle_of(findings, exhausts as u64),
-        axis: Axis::linear("test loss from SmoothIGW's exhaust less that from CappedIGW's"),
+        title: "Offline: a network trained on the log".to_owned(),
+        subtitle: subtitle_of(findings, logs as u64),
+        axis: Axis::linear("test loss with SmoothIGW's log minus that with CappedIGW's"),
         sides: Some((
-            "SmoothIGW's is better".to_owned(),
-            "CappedIGW's is better".to_owned(),
+            "SmoothIGW's log is better".to_owned(),
+            "CappedIGW's log is better".to_owned(),
         )),
         ..chart
     };
     Ok(figure(
         name,
-        "Paired differences of the greedy policy's test loss with 90% bootstrap intervals; a hollow mark is a tie. At the right how the first series stands.",
+        "Paired differences of the greedy policy's test loss with 90% bootstrap intervals. A hollow mark is a tie. The word on the right is the result of the first series.",
         chart.draw()?,
     ))
 }
@@ -88,7 +88,7 @@ fn differences(
     let row = |dataset: &String| {
         let values = (0..count).map(|place| {
             let found = find(dataset, place)?;
-            Some(Interval {
+            Some(ConfidenceInterval {
                 low: found.low,
                 point: found.mean,
                 high: found.high,
@@ -111,7 +111,7 @@ fn differences(
 
 /// How often SmoothIGW plays its greedy action, over time.
 pub(crate) fn greedy(findings: &Findings) -> Result<Figure, ChartError> {
-    let learner = Explored::SmoothIgw.name();
+    let learner = PaperLearner::SmoothIgw.name();
     let of = |dataset: &str| -> Vec<(f64, f64)> {
         let runs: Vec<&RunRecord> = findings
             .online
@@ -123,7 +123,7 @@ pub(crate) fn greedy(findings: &Findings) -> Result<Figure, ChartError> {
             return Vec::new();
         };
         let share = |place: usize| {
-            let shares = runs.iter().map(|run| run.curve[place].atoms);
+            let shares = runs.iter().map(|run| run.curve[place].point_masses);
             shares.sum::<f64>() / runs.len() as f64
         };
         let points = first.curve.iter().enumerate();
@@ -132,7 +132,7 @@ pub(crate) fn greedy(findings: &Findings) -> Result<Figure, ChartError> {
             .collect()
     };
     let curves: Vec<Vec<(f64, f64)>> = findings.datasets.iter().map(|name| of(name)).collect();
-    // The mean as far as all of them go.
+    // The mean goes as far as the shortest curve.
     let shortest = curves
         .iter()
         .map(Vec::len)
@@ -156,9 +156,9 @@ pub(crate) fn greedy(findings: &Findings) -> Result<Figure, ChartError> {
         band: Vec::new(),
     }));
     let chart = LineChart {
-        title: "SmoothIGW plays its greedy action ever more often".to_owned(),
+        title: "SmoothIGW plays its greedy action more and more often".to_owned(),
         subtitle: format!(
-            "each grey line a data set, blue their mean; {}",
+            "each grey line is a data set, the blue line their mean; {}",
             subtitle(findings)
         ),
         x: Axis::log("iteration (8 decisions each)"),
@@ -168,92 +168,91 @@ pub(crate) fn greedy(findings: &Findings) -> Result<Figure, ChartError> {
     };
     Ok(figure(
         "greedy",
-        "The share of greedy actions, which are point masses. CappedIGW's actions all have a density.",
+        "The share of greedy actions, which are point masses. All actions of CappedIGW have a density.",
         chart.draw()?,
     ))
 }
 
-/// A number of each decision, for [`kappa`].
-pub(crate) struct Shown {
-    /// Of its files.
+/// A quantity of each decision that [`kappa`] draws.
+pub(crate) struct Quantity {
+    /// The name of the files.
     pub name: &'static str,
     pub title: &'static str,
-    /// Of its axis.
+    /// The label of the axis.
     pub unit: &'static str,
     pub caption: &'static str,
-    pub number: fn(&ExhaustSummary) -> Option<Spread>,
+    pub number: fn(&LogSummary) -> Option<Spread>,
 }
 
-/// A number of the exhaust for each κ∞, data set by data set.
-pub(crate) fn kappa(findings: &Findings, shown: &Shown) -> Result<Figure, ChartError> {
-    let explored = [
-        Explored::mixture(2.0),
-        Explored::mixture(4.0),
-        Explored::mixture(24.0),
-        Explored::EXACT,
+/// A quantity of the log for each κ∞ and each data set.
+pub(crate) fn kappa(findings: &Findings, quantity: &Quantity) -> Result<Figure, ChartError> {
+    let learners = [
+        PaperLearner::mixture(2.0),
+        PaperLearner::mixture(4.0),
+        PaperLearner::mixture(24.0),
+        PaperLearner::EXACT,
     ];
-    let spread = |dataset: &str, explored: &Explored| {
-        let learner = explored.name();
+    let spread = |dataset: &str, learner: &PaperLearner| {
+        let learner = learner.name();
         let ours = findings
             .online
             .records
             .iter()
             .filter(|record| record.environment == dataset && record.learner == learner);
         let spreads: Vec<Spread> = ours
-            .filter_map(|record| (shown.number)(record.exhaust.as_ref()?))
+            .filter_map(|record| (quantity.number)(record.log.as_ref()?))
             .collect();
         let mean = |place: usize| {
             let quantiles = spreads.iter().map(|spread| spread.quantiles[place]);
             quantiles.sum::<f64>() / spreads.len() as f64
         };
         let quantiles = Quantiles([0, 1, 2, 3, 4].map(mean));
-        // Nothing drawn has no place on an axis of powers.
+        // A logarithmic axis has no 0.
         (!spreads.is_empty() && 0.0 < quantiles.0[0]).then_some(quantiles)
     };
-    let drawn: Vec<&Explored> = explored
+    let drawn: Vec<&PaperLearner> = learners
         .iter()
-        .filter(|explored| {
+        .filter(|learner| {
             let mut sets = findings.datasets.iter();
-            sets.any(|dataset| spread(dataset, explored).is_some())
+            sets.any(|dataset| spread(dataset, learner).is_some())
         })
         .collect();
     let row = |dataset: &String| SpreadRow {
         label: dataset.clone(),
         values: drawn
             .iter()
-            .map(|explored| spread(dataset, explored))
+            .map(|learner| spread(dataset, learner))
             .collect(),
     };
     let chart = SpreadChart {
-        title: shown.title.to_owned(),
-        subtitle: format!("5, 25, 50, 75, 95% of decisions; {}", subtitle(findings)),
-        axis: Axis::log(shown.unit),
+        title: quantity.title.to_owned(),
+        subtitle: format!(
+            "5, 25, 50, 75 and 95% quantiles over decisions; {}",
+            subtitle(findings)
+        ),
+        axis: Axis::log(quantity.unit),
         reference: None,
-        series: Series::in_order(drawn.iter().map(|explored| explored.name())),
+        series: Series::in_order(drawn.iter().map(|learner| learner.name())),
         rows: findings.datasets.iter().map(row).collect(),
     };
-    Ok(figure(shown.name, shown.caption, chart.draw()?))
+    Ok(figure(quantity.name, quantity.caption, chart.draw()?))
 }
 
 fn subtitle(findings: &Findings) -> String {
     subtitle_of(findings, findings.size.0)
 }
 
-/// The same for results of so many seeds.
+/// The subtitle for results over this many seeds.
 fn subtitle_of(findings: &Findings, seeds: u64) -> String {
     let (_, decisions) = findings.size;
-    let decisions = egret_report::sheet::thousands(decisions as f64);
-    let seeds = if seeds == 1 {
-        "1 seed".to_owned()
-    } else {
-        format!("{seeds} seeds")
-    };
+    let decisions = egret_report::numerals::thousands(decisions as f64);
+    let seeds = counted(seeds, "seed");
     let simulated = if findings.simulated {
         ", simulated data"
     } else {
         ""
     };
-    format!("{seeds}, at most {decisions} decisions each{simulated}")
+    format!("{seeds}, up to {decisions} decisions each{simulated}")
 }
 
 fn figure(name: &str, caption: &str, picture: egret_report::Picture) -> Figure {

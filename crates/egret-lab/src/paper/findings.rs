@@ -1,140 +1,148 @@
 use serde::Serialize;
 
-use super::contenders::Explored;
-use super::offline_study::{OfflineRecord, Taught};
-use super::online_study::{CONFIDENCE, OnlineRow, OnlineStudy, Tally};
-use super::table_one::TableRow;
-use crate::{PairedDifference, RunRecord, Standing, SupervisedToBandit};
+use crate::comparison::{PairedDifference, PairedStanding};
+use crate::environment::SupervisedToBandit;
+use crate::learner::PaperLearner;
+use crate::paper::{
+    CONFIDENCE, OfflineMethod, OfflineRecord, OnlineRow, OnlineStudy, OnlineTally, TableRow,
+};
+use crate::run::RunRecord;
 
-/// What was run of the paper, ready to be told.
+/// The results of the paper's experiments, as input of the report.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// Names of the data sets, in order.
+    /// The names of the data sets, in order.
     pub datasets: Vec<String>,
-    /// Whether they stand in for the paper's.
+    /// Whether the data sets are simulated, in place of the paper's.
     pub simulated: bool,
-    /// Those of the paper's that were not at hand.
+    /// The data sets of the paper that were not available.
     pub missing: Vec<String>,
-    /// Seeds and the most decisions of each run.
+    /// The number of seeds, and the largest number of decisions of a run.
     pub size: (u64, usize),
     /// Table 1.
     pub table: Vec<TableRow>,
     /// Online runs.
-    pub online: Online,
-    /// What was learned from exhausts.
+    pub online: OnlineFindings,
+    /// Models trained on logs.
     pub offline: Vec<OfflineRow>,
 }
 
-/// Online runs, and what they come to.
+/// Online runs and their summaries.
 #[derive(Debug, Default)]
-pub struct Online {
-    /// Each run.
+pub struct OnlineFindings {
+    /// All runs.
     pub records: Vec<RunRecord>,
-    /// Each contender on each data set.
+    /// A row for each learner on each data set.
     pub rows: Vec<OnlineRow>,
-    /// Each contender over all.
-    pub tallies: Vec<Tally>,
+    /// Wins, ties and losses of each learner.
+    pub tallies: Vec<OnlineTally>,
 }
 
-/// A column of the offline figure: whose exhaust, and which ways of teaching compete.
+/// A column of the offline figure: the learner that wrote the log, and the training methods that compete.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Column {
-    /// In a few words.
+pub struct OfflineColumn {
+    /// The name shown in tables.
     pub name: &'static str,
-    /// Whose exhaust.
-    pub explored: Explored,
-    /// The best of these on validation rows counts.
-    pub taught: &'static [Taught],
+    /// The learner that wrote the log.
+    pub learner: PaperLearner,
+    /// Training methods; the best on validation rows counts.
+    pub methods: &'static [OfflineMethod],
 }
 
-const PAPER: &[Taught] = &[Taught::Direct, Taught::Ips];
+const PAPER: &[OfflineMethod] = &[OfflineMethod::Direct, OfflineMethod::Ips];
 
-/// SmoothIGW's exhaust, taught as in the paper: what columns are compared with.
-pub const SMOOTH: Column = Column {
+/// Training on the log of SmoothIGW as in the paper: the other columns are compared with this one.
+pub const SMOOTH: OfflineColumn = OfflineColumn {
     name: "SmoothIGW",
-    explored: Explored::SmoothIgw,
-    taught: PAPER,
+    learner: PaperLearner::SmoothIgw,
+    methods: PAPER,
 };
 
 /// The columns of the offline figure.
-pub const COLUMNS: [Column; 6] = [
-    Column {
+pub const COLUMNS: [OfflineColumn; 6] = [
+    OfflineColumn {
         name: "κ∞ = 4, as in the paper",
-        explored: Explored::mixture(4.0),
-        taught: PAPER,
+        learner: PaperLearner::mixture(4.0),
+        methods: PAPER,
     },
-    Column {
+    OfflineColumn {
         name: "κ∞ = 4, correct weights",
-        explored: Explored::mixture(4.0),
-        taught: &[Taught::Direct, Taught::CorrectIps],
+        learner: PaperLearner::mixture(4.0),
+        methods: &[OfflineMethod::Direct, OfflineMethod::CorrectIps],
     },
-    Column {
+    OfflineColumn {
         name: "κ∞ = 4, doubly robust too",
-        explored: Explored::mixture(4.0),
-        taught: &[Taught::Direct, Taught::CorrectIps, Taught::DoublyRobust],
+        learner: PaperLearner::mixture(4.0),
+        methods: &[
+            OfflineMethod::Direct,
+            OfflineMethod::CorrectIps,
+            OfflineMethod::DoublyRobust,
+        ],
     },
-    Column {
+    OfflineColumn {
         name: "exact (κ = 1)",
-        explored: Explored::EXACT,
-        taught: PAPER,
+        learner: PaperLearner::EXACT,
+        methods: PAPER,
     },
-    Column {
+    OfflineColumn {
         name: "κ∞ = 2",
-        explored: Explored::mixture(2.0),
-        taught: PAPER,
+        learner: PaperLearner::mixture(2.0),
+        methods: PAPER,
     },
-    Column {
+    OfflineColumn {
         name: "κ∞ = 24",
-        explored: Explored::mixture(24.0),
-        taught: PAPER,
+        learner: PaperLearner::mixture(24.0),
+        methods: PAPER,
     },
 ];
 
 /// One column on one data set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OfflineRow {
-    /// Which data.
+    /// The data set.
     pub dataset: String,
-    /// Which column.
+    /// The name of the column.
     pub column: &'static str,
     /// SmoothIGW or CappedIGW.
     pub learner: &'static str,
-    /// The bound on κ; none for SmoothIGW.
+    /// The bound on κ; `None` for SmoothIGW.
     pub kappa_inf: Option<f64>,
-    /// How many exhausts.
+    /// The number of logs.
     pub seeds: usize,
-    /// Mean test loss of the greedy policy.
+    /// The mean test loss of the greedy policy.
     pub loss: f64,
-    /// What SmoothIGW's exhaust gives, less this; none for SmoothIGW.
+    /// The loss after training on SmoothIGW's log minus this one; `None` for SmoothIGW.
     pub difference: Option<PairedDifference>,
 }
 
-/// Online records summed up.
-pub fn online_findings(study: &OnlineStudy<'_>, records: Vec<RunRecord>) -> Online {
+/// Summarizes online records.
+pub fn online_findings(study: &OnlineStudy<'_>, records: Vec<RunRecord>) -> OnlineFindings {
     let rows = study.rows(&records);
     let tallies = study.tallies(&rows);
-    Online {
+    OnlineFindings {
         records,
         rows,
         tallies,
     }
 }
 
-/// Offline records summed up, for columns that were run.
+/// Summarizes offline records, for the columns that were run.
 pub fn offline_rows(sets: &[SupervisedToBandit], records: &[OfflineRecord]) -> Vec<OfflineRow> {
     let mut rows = Vec::new();
     for set in sets {
         let dataset = set.data().name();
-        let losses = |column: &Column| -> Vec<f64> {
-            let learner = column.explored.name();
+        let losses = |column: &OfflineColumn| -> Vec<f64> {
+            let learner = column.learner.name();
             let ours = records.iter().filter(|record| {
-                let has =
-                    |taught: &Taught| record.lessons.iter().any(|lesson| lesson.taught == *taught);
+                let has = |method: &OfflineMethod| {
+                    let mut trainings = record.trainings.iter();
+                    trainings.any(|training| training.method == *method)
+                };
                 record.environment == dataset
                     && record.learner == learner
-                    && column.taught.iter().all(has)
+                    && column.methods.iter().all(has)
             });
-            ours.filter_map(|record| record.best_of(column.taught))
+            ours.filter_map(|record| record.best_of(column.methods))
                 .collect()
         };
         let base = losses(&SMOOTH);
@@ -147,8 +155,8 @@ pub fn offline_rows(sets: &[SupervisedToBandit], records: &[OfflineRecord]) -> V
             rows.push(OfflineRow {
                 dataset: dataset.to_owned(),
                 column: column.name,
-                learner: column.explored.learner(),
-                kappa_inf: column.explored.kappa_inf(),
+                learner: column.learner.algorithm(),
+                kappa_inf: column.learner.kappa_inf(),
                 seeds: values.len(),
                 loss: values.iter().sum::<f64>() / values.len() as f64,
                 difference: difference.filter(|_| column.name != SMOOTH.name),
@@ -158,29 +166,34 @@ pub fn offline_rows(sets: &[SupervisedToBandit], records: &[OfflineRecord]) -> V
     rows
 }
 
-/// Wins, ties and losses of a column against SmoothIGW's exhaust.
+/// Wins, ties and losses of a column against training on SmoothIGW's log.
 pub fn offline_tally(rows: &[OfflineRow], column: &str) -> [usize; 3] {
     let standings = || {
         let ours = rows.iter().filter(|row| row.column == column);
         ours.filter_map(|row| Some(row.difference?.standing()))
     };
-    [Standing::Win, Standing::Tie, Standing::Loss]
-        .map(|standing| standings().filter(|found| *found == standing).count())
+    [
+        PairedStanding::Win,
+        PairedStanding::Tie,
+        PairedStanding::Loss,
+    ]
+    .map(|standing| standings().filter(|found| *found == standing).count())
 }
 
-/// The share of point masses around this iteration (of 8 decisions), averaged over seeds: one number for each data set.
+/// The share of point masses around this iteration (of 8 decisions) on a data set, averaged over seeds. `None` if no run is so
+/// long.
 pub fn greedy_share(records: &[RunRecord], dataset: &str, iteration: u64) -> Option<f64> {
     let shares: Vec<f64> = records
         .iter()
         .filter(|record| {
-            record.environment == dataset && record.learner == Explored::SmoothIgw.name()
+            record.environment == dataset && record.learner == PaperLearner::SmoothIgw.name()
         })
         .filter_map(|record| {
             let mut stretches = record.curve.iter();
             Some(
                 stretches
                     .find(|stretch| 8 * iteration <= stretch.until)?
-                    .atoms,
+                    .point_masses,
             )
         })
         .collect();

@@ -1,7 +1,10 @@
-//! The experiments of the paper, and what it left out, as further columns of the same tables.
+//! Reproducing the paper: its experiments, and variants that it leaves out as further columns of the same tables.
+//!
+//! [`table_one`] counts the draws that β takes. [`OnlineStudy`] plays the paper's learners and compares their loss while learning.
+//! [`OfflineStudy`] trains a larger model on the log of each online run. (The paper's title calls this log "data exhaust".)
+//! [`Findings`] collects the results, and [`report`] puts them on a page beside the claims of the paper.
 
 mod claims;
-mod contenders;
 mod figures;
 mod findings;
 mod offline_file;
@@ -11,14 +14,13 @@ mod report;
 mod simulated;
 mod table_one;
 
-pub use contenders::Explored;
-pub use findings::{
-    COLUMNS, Column, Findings, OfflineRow, Online, SMOOTH, greedy_share, offline_rows,
-    offline_tally, online_findings,
+pub use self::findings::{
+    COLUMNS, Findings, OfflineColumn, OfflineRow, OnlineFindings, SMOOTH, greedy_share,
+    offline_rows, offline_tally, online_findings,
 };
-pub use offline_file::write_offline;
-pub use offline_study::{LessonRecord, OfflineRecord, OfflineStudy, Taught};
-pub use online_study::{CONFIDENCE, OnlineRow, OnlineStudy, Tally};
-pub use report::{ITERATIONS, Subject, report};
-pub use simulated::simulated_sets;
-pub use table_one::{DELTA, KAPPA_INF, PRINTED, PrintedRow, TableRow, table_one};
+pub use self::offline_file::write_offline;
+pub use self::offline_study::{OfflineMethod, OfflineRecord, OfflineStudy, TrainingRecord};
+pub use self::online_study::{CONFIDENCE, OnlineRow, OnlineStudy, OnlineTally};
+pub use self::report::{ITERATIONS, Subject, report};
+pub use self::simulated::simulated_sets;
+pub use self::table_one::{DELTA, KAPPA_INF, PRINTED, PrintedRow, TableRow, table_one};

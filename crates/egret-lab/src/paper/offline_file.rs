@@ -3,20 +3,19 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 
-use super::offline_study::{LessonRecord, OfflineRecord};
-use crate::ResultsError;
-use crate::results_file::write_batch;
+use crate::paper::{OfflineRecord, TrainingRecord};
+use crate::run::{ResultsError, write_batch};
 
-/// Writes what was learned from exhausts as one Parquet file: a row for each exhaust and way of teaching.
+/// Writes the models trained on logs as one Parquet file, with a row for each log and training method.
 pub fn write_offline(path: &Path, records: &[OfflineRecord]) -> Result<(), ResultsError> {
-    let rows: Vec<(&OfflineRecord, &LessonRecord)> = records
+    let rows: Vec<(&OfflineRecord, &TrainingRecord)> = records
         .iter()
-        .flat_map(|record| record.lessons.iter().map(move |lesson| (record, lesson)))
+        .flat_map(|record| record.trainings.iter().map(move |one| (record, one)))
         .collect();
-    let words = |of: fn(&(&OfflineRecord, &LessonRecord)) -> String| -> ArrayRef {
+    let words = |of: fn(&(&OfflineRecord, &TrainingRecord)) -> String| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(rows.iter().map(of)))
     };
-    let numbers = |of: fn(&LessonRecord) -> f64| -> ArrayRef {
+    let numbers = |of: fn(&TrainingRecord) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(
             rows.iter().map(|row| of(row.1)),
         ))
@@ -27,11 +26,11 @@ pub fn write_offline(path: &Path, records: &[OfflineRecord]) -> Result<(), Resul
         ("environment", words(|row| row.0.environment.clone())),
         ("learner", words(|row| row.0.learner.clone())),
         ("seed", Arc::new(seeds) as ArrayRef),
-        ("taught", words(|row| row.1.taught.name().to_owned())),
-        ("validation_loss", numbers(|lesson| lesson.validation)),
-        ("test_loss", numbers(|lesson| lesson.test)),
+        ("method", words(|row| row.1.method.name().to_owned())),
+        ("validation_loss", numbers(|training| training.validation)),
+        ("test_loss", numbers(|training| training.test)),
         ("epochs", Arc::new(epochs)),
-        ("seconds", numbers(|lesson| lesson.seconds)),
+        ("seconds", numbers(|training| training.seconds)),
     ])
     .expect("columns of one length");
     write_batch(path, &batch, Vec::new())

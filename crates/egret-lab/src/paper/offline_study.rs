@@ -1,48 +1,46 @@
 use egret::{
-    Blueprint, Context, Decision, Density, LearningRate, OracleSpec, Propensity, RegressionOracle,
-    Space,
+    Context, Decision, Density, Interval, LearningRate, ModelSpec, Observed, OracleSpec,
+    Propensity, RegressionOracle,
 };
 use egret_offline::{
-    Atoms, LearningError, LoggedExample, Method, OfflineProtocol, Order, Parts, Recipe, Split,
-    Training,
+    LearningError, OfflineProtocol, Order, PointMasses, Split, SplitRows, Training,
+    TrainingCandidate, TrainingMethod,
 };
 use serde::{Deserialize, Serialize};
 
-use super::contenders::Explored;
-use crate::{
-    EgretContender, Journal, PlayError, Progress, Run, StudyError, Supervised, SupervisedToBandit,
-    Task, run_all,
-};
+use crate::environment::{Supervised, SupervisedToBandit};
+use crate::learner::{EgretFactory, PaperLearner, PlayError};
+use crate::run::{Journal, Progress, Run, StudyError, Task, run_all};
 
-/// The paper's offline experiment: a larger model learns from the exhaust of each online run.
+/// The paper's offline experiment: a larger model is trained on the log of each online run.
 #[derive(Debug, Clone)]
 pub struct OfflineStudy<'a> {
-    /// The data.
+    /// The data sets.
     pub sets: &'a [SupervisedToBandit],
-    /// Whose exhaust, and what is learned from it.
-    pub exhausts: Vec<(Explored, Vec<Taught>)>,
-    /// Seeds 1, 2, …: those of the online runs.
+    /// The learners that write the logs, each with the methods of training on its log.
+    pub logs: Vec<(PaperLearner, Vec<OfflineMethod>)>,
+    /// The number of seeds: 1, 2, …, those of the online runs.
     pub seeds: u64,
-    /// At most so many decisions a run.
+    /// The largest number of decisions of a run.
     pub decisions: usize,
 }
 
-/// How a model is taught from an exhaust.
+/// How a model is trained on a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Taught {
-    /// The direct method: no weights.
+pub enum OfflineMethod {
+    /// The direct method: all examples have equal weight.
     Direct,
-    /// Clipped IPS with what the paper logs: g, as if κ were 1; point masses at the cap.
+    /// Clipped IPS with the g that the paper logs, as if κ were 1. Point masses have the largest weight.
     Ips,
     /// Clipped IPS with the density g/z.
     CorrectIps,
-    /// Doubly robust, with the density g/z.
+    /// Doubly robust with the density g/z.
     DoublyRobust,
 }
 
-impl Taught {
-    /// In a word or two.
+impl OfflineMethod {
+    /// The name shown in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Direct => "direct method",
@@ -52,15 +50,14 @@ impl Taught {
         }
     }
 
-    fn method(self) -> Method {
-        let ips = Method::ClippedIps {
-            cap: 5.0,
-            atoms: Atoms::Cap,
-        };
+    fn training_method(self) -> TrainingMethod {
         match self {
-            Self::Direct => Method::DirectMethod,
-            Self::Ips | Self::CorrectIps => ips,
-            Self::DoublyRobust => Method::DoublyRobust {
+            Self::Direct => TrainingMethod::DirectMethod,
+            Self::Ips | Self::CorrectIps => TrainingMethod::ClippedIps {
+                cap: 5.0,
+                point_masses: PointMasses::Cap,
+            },
+            Self::DoublyRobust => TrainingMethod::DoublyRobust {
                 cap: 5.0,
                 folds: 2,
                 draws: 1,
@@ -68,7 +65,7 @@ impl Taught {
         }
     }
 
-    /// The paper's rates: 0.004 with t₀ = 500 without weights, 0.0075 with 750 with them.
+    /// The paper's rates: 0.004 and t₀ = 500 without weights, 0.0075 and 750 with weights.
     fn rate(self) -> LearningRate {
         let (rate, t0) = match self {
             Self::Direct => (0.004, 500.0),
@@ -85,89 +82,8 @@ impl Taught {
             _ => decision.propensity,
         }
     }
-}
 
-/// What was learned from one exhaust.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OfflineRecord {
-    /// Which data.
-    pub environment: String,
-    /// Whose exhaust.
-    pub learner: String,
-    /// Of the online run, and of the split.
-    pub seed: u64,
-    /// What each way of teaching came to.
-    pub lessons: Vec<LessonRecord>,
-}
-
-/// What one way of teaching came to.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct LessonRecord {
-    /// Which.
-    pub taught: Taught,
-    /// The greedy policy's mean loss on the validation tenth, by the labels.
-    pub validation: f64,
-    /// On the test tenth.
-    pub test: f64,
-    /// How many epochs until it no longer fell.
-    pub epochs: u32,
-    /// How long it took; no two runs agree on it.
-    pub seconds: f64,
-}
-
-impl OfflineRecord {
-    /// The test loss of whichever of these did best on validation rows.
-    pub fn best_of(&self, taught: &[Taught]) -> Option<f64> {
-        let among = self
-            .lessons
-            .iter()
-            .filter(|lesson| taught.contains(&lesson.taught));
-        let best = among.min_by(|one, other| one.validation.total_cmp(&other.validation))?;
-        Some(best.test)
-    }
-}
-
-impl OfflineStudy<'_> {
-    /// All exhausts, seed by seed. An exhaust is that of the online run with the same seed, played again to the bit.
-    pub fn run(
-        &self,
-        journal: Option<&Journal<OfflineRecord>>,
-        progress: &dyn Progress,
-    ) -> Result<Vec<OfflineRecord>, StudyError> {
-        let contenders: Vec<EgretContender> = self
-            .exhausts
-            .iter()
-            .map(|(explored, _)| explored.contender())
-            .collect();
-        let mut tasks = Vec::new();
-        for seed in 1..=self.seeds {
-            for environment in self.sets {
-                for ((_, taught), contender) in self.exhausts.iter().zip(&contenders) {
-                    let run = Run {
-                        contender,
-                        environment,
-                        seed,
-                        decisions: self.decisions,
-                    };
-                    let data = environment.data();
-                    let width = data.width() as f64 + 4.0;
-                    let lessons: f64 = taught.iter().map(|taught| taught.cost()).sum();
-                    let rows = self.decisions.min(data.rows().len()) as f64;
-                    tasks.push(Task {
-                        key: format!("{} | {taught:?}", run.key()),
-                        label: run.label(),
-                        cost: rows * width * width * lessons,
-                        work: Box::new(move || learn_from(&run, data, taught)),
-                    });
-                }
-            }
-        }
-        run_all(&tasks, journal, progress)
-    }
-}
-
-impl Taught {
-    /// Beside the direct method.
+    /// The cost relative to the direct method.
     fn cost(self) -> f64 {
         match self {
             Self::DoublyRobust => 4.0,
@@ -176,54 +92,137 @@ impl Taught {
     }
 }
 
-fn learn_from(
+/// The models trained on one log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OfflineRecord {
+    /// The name of the data set.
+    pub environment: String,
+    /// The learner that wrote the log.
+    pub learner: String,
+    /// The seed of the online run and of the split.
+    pub seed: u64,
+    /// The result of each training method.
+    #[serde(alias = "lessons")]
+    pub trainings: Vec<TrainingRecord>,
+}
+
+/// The result of one training method on one log.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TrainingRecord {
+    /// The method.
+    #[serde(alias = "taught")]
+    pub method: OfflineMethod,
+    /// The mean loss of the greedy policy on the validation rows (a tenth), computed from the labels.
+    pub validation: f64,
+    /// The same on the test rows (a tenth).
+    pub test: f64,
+    /// The epoch with the best validation loss.
+    pub epochs: u32,
+    /// The duration of the training; it differs whenever the training is repeated.
+    pub seconds: f64,
+}
+
+impl OfflineRecord {
+    /// The test loss of the method that did best on validation rows, among these.
+    pub fn best_of(&self, methods: &[OfflineMethod]) -> Option<f64> {
+        let among = self
+            .trainings
+            .iter()
+            .filter(|training| methods.contains(&training.method));
+        let best = among.min_by(|one, other| one.validation.total_cmp(&other.validation))?;
+        Some(best.test)
+    }
+}
+
+impl OfflineStudy<'_> {
+    /// Trains on all logs, seed by seed. A log is that of the online run with the same seed, played again bit for bit.
+    pub fn run(
+        &self,
+        journal: Option<&Journal<OfflineRecord>>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<OfflineRecord>, StudyError> {
+        let factories: Vec<EgretFactory> = self
+            .logs
+            .iter()
+            .map(|(learner, _)| learner.factory())
+            .collect();
+        let mut tasks = Vec::new();
+        for seed in 1..=self.seeds {
+            for environment in self.sets {
+                for ((_, methods), learner) in self.logs.iter().zip(&factories) {
+                    let run = Run {
+                        learner,
+                        environment,
+                        seed,
+                        decisions: self.decisions,
+                    };
+                    let data = environment.data();
+                    let width = data.width() as f64 + 4.0;
+                    let trainings: f64 = methods.iter().map(|method| method.cost()).sum();
+                    let rows = self.decisions.min(data.rows().len()) as f64;
+                    tasks.push(Task {
+                        key: format!("{} | {methods:?}", run.key()),
+                        label: run.label(),
+                        cost: rows * width * width * trainings,
+                        work: Box::new(move || train_on(&run, data, methods)),
+                    });
+                }
+            }
+        }
+        run_all(&tasks, journal, progress)
+    }
+}
+
+/// Plays a run and trains on its log by each method.
+fn train_on(
     run: &Run<'_, f64>,
     data: &Supervised,
-    taught: &[Taught],
+    methods: &[OfflineMethod],
 ) -> Result<OfflineRecord, PlayError> {
     let mut decided = Vec::new();
-    run.play(|turns| {
-        let known = turns.iter().filter_map(|turn| {
-            let decision = turn.played.decision()?;
-            Some((turn.x.clone(), decision.clone(), turn.loss))
+    run.play(|rounds| {
+        let known = rounds.iter().filter_map(|round| {
+            let decision = round.choice.decision()?;
+            Some((round.x.clone(), decision.clone(), round.loss))
         });
         decided.extend(known);
     })?;
     let order = data.shuffled(run.seed, run.decisions);
     let parts = Split::paper().parts(decided.len(), Order::Shuffled(run.seed));
-    let mut lessons = Vec::new();
-    for &taught in taught {
-        let examples: Vec<LoggedExample<Context, f64>> = decided
+    let mut trainings = Vec::new();
+    for &method in methods {
+        let examples: Vec<Observed<Context, f64>> = decided
             .iter()
-            .map(|(x, decision, loss)| LoggedExample {
+            .map(|(x, decision, loss)| Observed {
                 x: x.clone(),
                 action: decision.action,
-                propensity: taught.propensity(decision),
+                propensity: method.propensity(decision),
                 loss: *loss,
+                tau: None,
             })
             .collect();
         let labels = Labels {
             data,
             order: &order,
         };
-        lessons.push(teach(&examples, &parts, &labels, taught, run.seed)?);
+        trainings.push(train(&examples, &parts, &labels, method, run.seed)?);
     }
     Ok(OfflineRecord {
         environment: data.name().to_owned(),
-        learner: run.contender.name().to_owned(),
+        learner: run.learner.name().to_owned(),
         seed: run.seed,
-        lessons,
+        trainings,
     })
 }
 
-/// What every action would have lost, which validation and test may know and training may not.
+/// The labels, and so the loss of every action. Validation and test may use them, training may not.
 struct Labels<'a> {
     data: &'a Supervised,
     order: &'a [u32],
 }
 
 impl Labels<'_> {
-    /// The mean of |y − â(x)| over these rows of the exhaust.
+    /// The mean of |y − â(x)| over these rows of the log.
     fn greedy_loss(
         &self,
         oracle: &dyn RegressionOracle<Context, f64>,
@@ -231,7 +230,7 @@ impl Labels<'_> {
     ) -> Result<f64, LearningError> {
         let pieces = oracle
             .monotone_pieces()
-            .expect("an argmin network tells its argmin");
+            .expect("an argmin network knows its argmin");
         let mut prepared = Vec::new();
         let mut sum = 0.0;
         for &row in rows {
@@ -246,39 +245,34 @@ impl Labels<'_> {
     }
 }
 
-fn teach(
-    examples: &[LoggedExample<Context, f64>],
-    parts: &Parts,
+fn train(
+    examples: &[Observed<Context, f64>],
+    parts: &SplitRows,
     labels: &Labels<'_>,
-    taught: Taught,
+    method: OfflineMethod,
     seed: u64,
-) -> Result<LessonRecord, PlayError> {
+) -> Result<TrainingRecord, PlayError> {
     let other = |error: &dyn std::fmt::Display| PlayError::Other(error.to_string());
     let start = std::time::Instant::now();
     let width = labels.data.width();
     let protocol = OfflineProtocol::paper(width, seed).map_err(|error| other(&error))?;
-    let mut training = protocol.recipes[0].training.clone();
-    training.method = taught.method();
-    let recipe = Recipe {
+    let mut training = protocol.candidates[0].training.clone();
+    training.method = method.training_method();
+    let candidate = TrainingCandidate {
         oracle: OracleSpec::Argmin {
             hidden: Some([width; 2]),
-            learning_rate: taught.rate(),
+            learning_rate: method.rate(),
             seed,
         },
         training,
     };
-    let blueprint = Blueprint {
-        space: Space::Interval {
-            low: 0.0,
-            high: 1.0,
-        },
-        context_dim: width,
-        embeddings: None,
-        oracle: recipe.oracle.clone(),
+    let spec = ModelSpec {
+        oracle: candidate.oracle.clone(),
+        ..ModelSpec::new(Interval::new(0.0, 1.0).expect("0 < 1"), width)
     };
-    let trained = recipe
-        .train_with(&blueprint, examples, parts, |lesson, settings| {
-            let mut training = Training::new(lesson, settings)?;
+    let trained = candidate
+        .train_with(&spec, examples, parts, |task, settings| {
+            let mut training = Training::new(task, settings)?;
             let mut judge = |oracle: &dyn RegressionOracle<Context, f64>| {
                 labels.greedy_loss(oracle, &parts.validation)
             };
@@ -286,8 +280,8 @@ fn teach(
             training.finish()
         })
         .map_err(|error| other(&error))?;
-    Ok(LessonRecord {
-        taught,
+    Ok(TrainingRecord {
+        method,
         validation: trained.validation.value.unwrap_or(f64::NAN),
         test: labels
             .greedy_loss(&*trained.oracle, &parts.test)

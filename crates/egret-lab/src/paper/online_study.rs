@@ -1,55 +1,54 @@
 use serde::Serialize;
 
-use super::contenders::Explored;
-use crate::{
-    EgretContender, Journal, PairedDifference, Progress, Run, RunRecord, Standing, StudyError,
-    SupervisedToBandit, Task, bootstrap_interval, run_all,
-};
+use crate::comparison::{PairedDifference, PairedStanding, bootstrap_interval};
+use crate::environment::SupervisedToBandit;
+use crate::learner::{EgretFactory, PaperLearner};
+use crate::run::{Journal, Progress, Run, RunRecord, StudyError, Task, run_all};
 
-/// The paper's online experiment: every way of exploring on every data set under every seed.
+/// The paper's online experiment: every learner on every data set under every seed.
 #[derive(Debug, Clone)]
 pub struct OnlineStudy<'a> {
-    /// The data.
+    /// The data sets.
     pub sets: &'a [SupervisedToBandit],
-    /// Who plays; the first is what the others are compared with.
-    pub explored: Vec<Explored>,
-    /// Seeds 1, 2, …
+    /// The learners; the others are compared with the first.
+    pub learners: Vec<PaperLearner>,
+    /// The number of seeds: 1, 2, …
     pub seeds: u64,
-    /// At most so many decisions a run.
+    /// The largest number of decisions of a run.
     pub decisions: usize,
 }
 
-/// Mean loss of one contender on one data set.
+/// The mean loss of one learner on one data set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OnlineRow {
-    /// Which data.
+    /// The data set.
     pub dataset: String,
     /// SmoothIGW or CappedIGW.
     pub learner: &'static str,
-    /// The bound on κ; none for SmoothIGW.
+    /// The bound on κ; `None` for SmoothIGW.
     pub kappa_inf: Option<f64>,
-    /// How β is found; none for SmoothIGW.
+    /// How β is found; `None` for SmoothIGW.
     pub normalizer: Option<&'static str>,
-    /// How many runs.
+    /// The number of runs.
     pub seeds: usize,
-    /// Decisions of each.
+    /// The number of decisions of each run.
     pub decisions: u64,
-    /// The mean over runs of their mean loss.
+    /// The mean loss, averaged over runs.
     pub loss: f64,
     /// The lower end of its 90% bootstrap interval.
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// Loss of SmoothIGW less this one's; none for SmoothIGW.
+    /// The loss of SmoothIGW minus this one; `None` for SmoothIGW.
     pub difference: Option<PairedDifference>,
-    /// Microseconds for a decision and its share of learning, over the threads' own clocks.
+    /// Microseconds for a decision and its share of learning, by the clock of each thread.
     pub microseconds: f64,
 }
 
-/// How one contender stands against SmoothIGW over all data sets.
+/// Wins, ties and losses of one learner against SmoothIGW.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Tally {
-    /// In a few words.
+pub struct OnlineTally {
+    /// The name shown in tables.
     pub name: String,
     /// SmoothIGW or CappedIGW.
     pub learner: &'static str,
@@ -57,35 +56,35 @@ pub struct Tally {
     pub kappa_inf: Option<f64>,
     /// How β is found.
     pub normalizer: Option<&'static str>,
-    /// Data sets on which it is better.
+    /// The number of data sets on which it is better.
     pub wins: usize,
-    /// On which 0 lies in the interval.
+    /// The number of data sets on which the interval contains 0.
     pub ties: usize,
-    /// On which it is worse.
+    /// The number of data sets on which it is worse.
     pub losses: usize,
 }
 
-/// What the intervals of the paper hold.
+/// The coverage of the paper's intervals.
 pub const CONFIDENCE: f64 = 0.9;
 
 impl OnlineStudy<'_> {
-    /// All runs, seed by seed, so that an interrupted study has whole seeds.
+    /// Plays all runs, seed by seed, so that an interrupted study has finished its first seeds.
     pub fn run(
         &self,
         journal: Option<&Journal<RunRecord>>,
         progress: &dyn Progress,
     ) -> Result<Vec<RunRecord>, StudyError> {
-        let contenders: Vec<EgretContender> = self
-            .explored
+        let factories: Vec<EgretFactory> = self
+            .learners
             .iter()
-            .map(|explored| explored.contender())
+            .map(|learner| learner.factory())
             .collect();
         let mut tasks = Vec::new();
         for seed in 1..=self.seeds {
             for environment in self.sets {
-                for (explored, contender) in self.explored.iter().zip(&contenders) {
+                for (learner, factory) in self.learners.iter().zip(&factories) {
                     let run = Run {
-                        contender,
+                        learner: factory,
                         environment,
                         seed,
                         decisions: self.decisions,
@@ -94,33 +93,33 @@ impl OnlineStudy<'_> {
                     tasks.push(Task {
                         key: run.key(),
                         label: run.label(),
-                        cost: decisions as f64 * cost(*explored),
+                        cost: decisions as f64 * cost(*learner),
                         work: Box::new(move || run.play(|_| ())),
                     });
                 }
             }
         }
-        // The longest of a seed first would end evenly, but a seed is short beside the whole.
+        // Starting with the longest tasks of a seed would balance the threads, but a seed is short compared with the whole.
         run_all(&tasks, journal, progress)
     }
 
-    /// One row for each data set and contender.
+    /// A row for each data set and learner.
     pub fn rows(&self, records: &[RunRecord]) -> Vec<OnlineRow> {
         let mut rows = Vec::new();
         for set in self.sets {
             let name = set.data().name();
-            let losses = |explored: Explored| -> Vec<&RunRecord> {
-                let learner = explored.name();
+            let runs_of = |learner: PaperLearner| -> Vec<&RunRecord> {
+                let learner = learner.name();
                 let ours =
                     |record: &&RunRecord| record.environment == name && record.learner == learner;
                 records.iter().filter(ours).collect()
             };
-            let base: Vec<f64> = losses(self.explored[0])
+            let base: Vec<f64> = runs_of(self.learners[0])
                 .iter()
                 .map(|run| run.loss)
                 .collect();
-            for (place, &explored) in self.explored.iter().enumerate() {
-                let runs = losses(explored);
+            for (place, &learner) in self.learners.iter().enumerate() {
+                let runs = runs_of(learner);
                 let values: Vec<f64> = runs.iter().map(|run| run.loss).collect();
                 let Some(first) = runs.first() else { continue };
                 let (low, high) = bootstrap_interval(&values, CONFIDENCE, 1);
@@ -129,9 +128,9 @@ impl OnlineStudy<'_> {
                 let difference = PairedDifference::new(&values, &base, CONFIDENCE, 1);
                 rows.push(OnlineRow {
                     dataset: name.to_owned(),
-                    learner: explored.learner(),
-                    kappa_inf: explored.kappa_inf(),
-                    normalizer: explored.normalizer(),
+                    learner: learner.algorithm(),
+                    kappa_inf: learner.kappa_inf(),
+                    normalizer: learner.normalizer(),
                     seeds: values.len(),
                     decisions: first.decisions,
                     loss: values.iter().sum::<f64>() / values.len() as f64,
@@ -145,35 +144,35 @@ impl OnlineStudy<'_> {
         rows
     }
 
-    /// Wins, ties and losses of each contender but the first.
-    pub fn tallies(&self, rows: &[OnlineRow]) -> Vec<Tally> {
-        self.explored[1..]
+    /// Wins, ties and losses of each learner but the first.
+    pub fn tallies(&self, rows: &[OnlineRow]) -> Vec<OnlineTally> {
+        self.learners[1..]
             .iter()
-            .map(|&explored| {
+            .map(|&learner| {
                 let ours = rows.iter().filter(|row| {
-                    row.kappa_inf == explored.kappa_inf() && row.normalizer == explored.normalizer()
+                    row.kappa_inf == learner.kappa_inf() && row.normalizer == learner.normalizer()
                 });
-                let standings: Vec<Standing> = ours
+                let standings: Vec<PairedStanding> = ours
                     .filter_map(|row| Some(row.difference?.standing()))
                     .collect();
                 let count = |standing| standings.iter().filter(|s| **s == standing).count();
-                Tally {
-                    name: explored.name(),
-                    learner: explored.learner(),
-                    kappa_inf: explored.kappa_inf(),
-                    normalizer: explored.normalizer(),
-                    wins: count(Standing::Win),
-                    ties: count(Standing::Tie),
-                    losses: count(Standing::Loss),
+                OnlineTally {
+                    name: learner.name(),
+                    learner: learner.algorithm(),
+                    kappa_inf: learner.kappa_inf(),
+                    normalizer: learner.normalizer(),
+                    wins: count(PairedStanding::Win),
+                    ties: count(PairedStanding::Tie),
+                    losses: count(PairedStanding::Loss),
                 }
             })
             .collect()
     }
 }
 
-/// About how long a decision takes beside others: for the time that is left.
-fn cost(explored: Explored) -> f64 {
-    match (explored.normalizer(), explored.kappa_inf()) {
+/// The approximate cost of a decision relative to other learners, to estimate the time left.
+fn cost(learner: PaperLearner) -> f64 {
+    match (learner.normalizer(), learner.kappa_inf()) {
         (Some("betting"), _) => 600.0,
         (Some("mixture"), Some(kappa_inf)) if kappa_inf < 3.0 => 50.0,
         (Some("mixture"), _) => 15.0,

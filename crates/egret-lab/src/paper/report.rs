@@ -1,29 +1,28 @@
-use egret_report::sheet::thousands;
+use egret_report::numerals::thousands;
 use egret_report::{ChartError, Claim, Figure, Page, Part, Section};
 
-use super::contenders::Explored;
-use super::figures::{self, Shown};
-use super::findings::{COLUMNS, Findings, SMOOTH, greedy_share};
-use super::table_one::PRINTED;
-use super::{claims, online_study::OnlineRow};
+use crate::comparison::counted;
+use crate::learner::PaperLearner;
+use crate::paper::figures::{self, Quantity};
+use crate::paper::{COLUMNS, Findings, OnlineRow, PRINTED, SMOOTH, claims, greedy_share};
 
-/// A part of the paper.
+/// A part of the paper's experiments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// Draws that β takes (§4.1).
+    /// The number of draws to find β (§4.1).
     Table1,
-    /// Loss while learning (§4.2).
+    /// The loss while learning (§4.2).
     Online,
-    /// What can be learned from the exhaust (§4.3).
+    /// The loss of models trained on the log (§4.3).
     Offline,
     /// How often SmoothIGW is greedy (§4.4).
     Greedy,
-    /// What κ∞ does (§4.5 and the appendix).
+    /// The influence of κ∞ (§4.5 and the appendix).
     Kappa,
 }
 
 impl Subject {
-    /// All, in the order of the paper.
+    /// All parts, in the order of the paper.
     pub const ALL: [Self; 5] = [
         Self::Table1,
         Self::Online,
@@ -33,10 +32,12 @@ impl Subject {
     ];
 }
 
-/// A page with a part for each subject.
+/// A page with a part for each subject: the paper's claims, the measurements, and a verdict.
 pub fn report(findings: &Findings, subjects: &[Subject]) -> Result<Page, ChartError> {
     let mut page = Page {
-        title: "Infinite action contextual bandits with reusable data exhaust: the experiments, run again".to_owned(),
+        title:
+            "Reproducing the paper: infinite action contextual bandits with reusable data exhaust"
+                .to_owned(),
         lead: lead(findings),
         parts: Vec::new(),
     };
@@ -55,8 +56,8 @@ pub fn report(findings: &Findings, subjects: &[Subject]) -> Result<Page, ChartEr
 fn lead(findings: &Findings) -> Vec<String> {
     let (seeds, decisions) = findings.size;
     let mut lead = vec![
-        "Rucker, Zhu and Mineiro (2023) say how CappedIGW does beside SmoothIGW. Each part has what they say, what was measured here, and \
-         whether the two agree."
+        "Rucker, Zhu and Mineiro (2023) compare CappedIGW with SmoothIGW. Each part below has a claim of the paper, what was measured \
+         here, and whether the two agree. The paper calls the log of a learner its data exhaust; here it is the log."
             .to_owned(),
     ];
     if !findings.datasets.is_empty() {
@@ -67,14 +68,16 @@ fn lead(findings: &Findings) -> Vec<String> {
             "data sets"
         };
         lead.push(format!(
-            "{sets} {kind}; {seeds} seeds, each with its own order of rows; at most {} decisions a run, in batches of 8. \
-             A seed is the same for all learners, and differences are taken within it. Intervals are 90% bootstrap intervals of the mean.",
+            "These are results on {sets} {kind}, over {}. Each seed has its own order of rows, the same for all learners, and \
+             differences are paired by seed. A run has up to {} decisions, in batches of 8. Intervals are 90% bootstrap intervals of the mean.",
+            counted(seeds, "seed"),
             thousands(decisions as f64)
         ));
     }
     if !findings.missing.is_empty() {
         lead.push(format!(
-            "Not at hand, and so not run: {}. (The paper's twenty are eighteen ids: 41540 and 42225 count twice there, once here.)",
+            "Not run, because the data was not available: {}. (The paper's twenty data sets have eighteen ids: it counts 41540 and 42225 \
+             twice, this report once.)",
             findings.missing.join(", ")
         ));
     }
@@ -116,10 +119,10 @@ fn table_one(findings: &Findings) -> Part {
     let table = Section {
         title: "Table 1".to_owned(),
         before:
-            "f̂(a) = 1{2aτ > 1} on [0, 1], δ = 0.025, κ∞ = 24; at 2.5, 50 and 97.5% of the trials."
+            "f̂(a) = 1{2aτ > 1} on [0, 1], δ = 0.025, κ∞ = 24. Draws and κ are 2.5, 50 and 97.5% quantiles over the trials."
                 .to_owned(),
         header: header(&[
-            "normaliser",
+            "normalizer",
             "τ",
             "γ",
             "draws",
@@ -131,7 +134,7 @@ fn table_one(findings: &Findings) -> Part {
         rows: rows.collect(),
         after: Vec::new(),
     };
-    let heading = "Normalisation: how many draws β takes (§4.1)";
+    let heading = "Normalization: draws to find β (§4.1)";
     part(
         heading,
         vec![claims::table_one(findings)],
@@ -141,8 +144,8 @@ fn table_one(findings: &Findings) -> Part {
 }
 
 fn online(findings: &Findings) -> Result<Part, ChartError> {
-    let mut shown = vec![Explored::mixture(4.0), Explored::EXACT];
-    let betting = Explored::betting(4.0);
+    let mut shown = vec![PaperLearner::mixture(4.0), PaperLearner::EXACT];
+    let betting = PaperLearner::betting(4.0);
     let ran = |row: &OnlineRow| row.normalizer == betting.normalizer();
     if findings.online.rows.iter().any(ran) {
         shown.push(betting);
@@ -191,7 +194,7 @@ fn online_table(findings: &Findings) -> Section {
     rows.push(sum);
     Section {
         title: "Progressive loss".to_owned(),
-        before: "Mean over seeds, and how each stands against SmoothIGW.".to_owned(),
+        before: "Mean over seeds, and the result against SmoothIGW.".to_owned(),
         header: names,
         words: 1,
         rows,
@@ -202,7 +205,7 @@ fn online_table(findings: &Findings) -> Section {
 fn offline(findings: &Findings) -> Result<Part, ChartError> {
     let figures = vec![figures::offline(findings, "offline", &[0, 1, 2, 3])?];
     let table = offline_table(findings, &[0, 1, 2, 3]);
-    let heading = "Offline utility of the exhaust (§4.3)";
+    let heading = "Training on the log (§4.3)";
     let claims = vec![claims::offline(findings)];
     Ok(part(heading, claims, figures, vec![table]))
 }
@@ -211,7 +214,7 @@ fn offline_table(findings: &Findings, columns: &[usize]) -> Section {
     let names: Vec<&str> = std::iter::once(SMOOTH.name)
         .chain(columns.iter().map(|&place| COLUMNS[place].name))
         .collect();
-    let mut head = header(&["data set", "exhausts"]);
+    let mut head = header(&["data set", "logs"]);
     head.extend(names.iter().map(|name| (*name).to_owned()));
     let rows = findings.datasets.iter().map(|dataset| {
         let find = |name: &str| {
@@ -230,8 +233,8 @@ fn offline_table(findings: &Findings, columns: &[usize]) -> Section {
         cells
     });
     Section {
-        title: "Test loss of the greedy policy of a network taught from the exhaust".to_owned(),
-        before: "Mean over exhausts; the best way of teaching on validation rows counts."
+        title: "Test loss of the greedy policy of a network trained on the log".to_owned(),
+        before: "Mean over logs, with the training method that is best on validation rows."
             .to_owned(),
         header: head,
         words: 1,
@@ -240,7 +243,7 @@ fn offline_table(findings: &Findings, columns: &[usize]) -> Section {
     }
 }
 
-/// Where the share of greedy actions is told.
+/// The iterations at which the report shows the share of greedy actions.
 pub const ITERATIONS: [u64; 5] = [10, 100, 1_000, 5_000, 10_000];
 
 fn greedy(findings: &Findings) -> Result<Part, ChartError> {
@@ -262,64 +265,64 @@ fn greedy(findings: &Findings) -> Result<Part, ChartError> {
         after: Vec::new(),
     };
     let figures = vec![figures::greedy(findings)?];
-    let heading = "SmoothIGW increasingly plays greedy (§4.4)";
+    let heading = "SmoothIGW plays greedily more and more often (§4.4)";
     let claims = vec![claims::greedy(findings)];
     Ok(part(heading, claims, figures, vec![table]))
 }
 
-/// What κ∞ is looked at for.
-const SHOWN: [Shown; 5] = [
-    Shown {
+/// The quantities that may depend on κ∞.
+const QUANTITIES: [Quantity; 5] = [
+    Quantity {
         name: "kappa_draws",
-        title: "Draws of μ to find β",
-        unit: "draws for one decision",
-        caption: "Draws to find β at each κ∞; the exact normaliser takes none.",
-        number: |exhaust| Some(exhaust.draws),
+        title: "Draws from μ to find β",
+        unit: "draws per decision",
+        caption: "Draws to find β at each κ∞. The exact normalizer takes none.",
+        number: |log| Some(log.draws),
     },
-    Shown {
+    Quantity {
         name: "kappa_kappa",
         title: "κ = 1/z(β)",
         unit: "κ",
-        caption: "By how much g falls short of a density: what κ̂ = 1 leaves out.",
-        number: |exhaust| exhaust.kappa,
+        caption: "The factor by which g falls short of a density. The paper's κ̂ = 1 ignores it.",
+        number: |log| log.kappa,
     },
-    Shown {
+    Quantity {
         name: "kappa_density",
         title: "Logged densities",
         unit: "dP/dμ at the action",
-        caption: "Densities of the actions played, with respect to μ.",
-        number: |exhaust| exhaust.density,
+        caption: "Densities of the chosen actions with respect to μ.",
+        number: |log| log.density,
     },
-    Shown {
+    Quantity {
         name: "kappa_weight",
         title: "Importance weights",
         unit: "1/p",
-        caption: "The inverse of the density: the weight of the uniform policy.",
-        number: |exhaust| exhaust.weight,
+        caption: "The inverse of the density: the importance weight of the uniform policy.",
+        number: |log| log.weight,
     },
-    Shown {
+    Quantity {
         name: "kappa_distance",
         title: "Spread around the greedy action",
         unit: "|a − greedy action|",
-        caption: "How far actions are from the greedy one, at every sixteenth decision.",
-        number: |exhaust| exhaust.distance,
+        caption: "The distance of the action from the greedy one, at every sixteenth decision.",
+        number: |log| log.distance,
     },
 ];
 
 fn kappa(findings: &Findings) -> Result<Part, ChartError> {
     let mut figures = vec![
-        figures::kappa(findings, &SHOWN[0])?,
+        figures::kappa(findings, &QUANTITIES[0])?,
         figures::online(
             findings,
             "kappa_online",
-            &[2.0, 4.0, 24.0].map(Explored::mixture),
+            &[2.0, 4.0, 24.0].map(PaperLearner::mixture),
         )?,
     ];
     if !findings.offline.is_empty() {
         figures.push(figures::offline(findings, "kappa_offline", &[4, 0, 5])?);
     }
-    for shown in &SHOWN[1..] {
-        figures.push(figures::kappa(findings, shown)?);
+    for quantity in &QUANTITIES[1..] {
+        figures.push(figures::kappa(findings, quantity)?);
     }
     let mut found = vec![
         claims::kappa_draws(findings),

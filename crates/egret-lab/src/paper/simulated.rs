@@ -1,11 +1,11 @@
 use egret::{Context, EventRng, Stream};
 
-use crate::Supervised;
+use crate::environment::Supervised;
 
-/// Regression problems that stand in where none of the paper's data sets is at hand: so that every experiment can be tried, not
-/// so that anything of the paper's is confirmed.
+/// Simulated regression problems for users without the paper's data. They let every experiment run, but confirm nothing that the
+/// paper says.
 ///
-/// Four features, uniform on [0, 1]. Labels: a plane, a fold (which no plane fits), a plane under noise.
+/// There are four features, uniform on [0, 1]. The labels are a plane, a fold (which no plane fits), and a plane with noise.
 pub fn simulated_sets(rows: usize) -> Vec<Supervised> {
     type Label = fn(&[f64], &mut EventRng) -> f64;
     let sets: [(&str, Label); 3] = [
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_the_same_each_time() {
+    fn simulated_sets_are_the_same_each_time() {
         let (one, other) = (simulated_sets(50), simulated_sets(50));
         assert_eq!(one.len(), 3);
         for (one, other) in one.iter().zip(&other) {

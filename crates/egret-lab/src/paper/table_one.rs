@@ -5,25 +5,24 @@ use egret::{
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::contenders::normalizer_name;
-use crate::PlayError;
+use crate::learner::{PlayError, normalizer_name};
 
-/// A row of the paper's Table 1, for one normaliser.
+/// A row of the paper's Table 1, for one normalizer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TableRow {
     /// τ.
     pub tau: f64,
     /// γ.
     pub gamma: f64,
-    /// Which.
+    /// The normalizer.
     pub normalizer: &'static str,
-    /// Draws of μ to find β, at 2.5, 50 and 97.5% of the trials.
+    /// The draws from μ to find β: 2.5, 50 and 97.5% quantiles over the trials.
     pub draws: [f64; 3],
-    /// κ = 1/z(β), by the closed form.
+    /// κ = 1/z(β) from the closed form: the same quantiles.
     pub kappa: [f64; 3],
-    /// In how many trials κ was outside [1, κ∞].
+    /// The number of trials with κ outside of [1, κ∞].
     pub violations: usize,
-    /// Of how many.
+    /// The number of trials.
     pub trials: usize,
 }
 
@@ -34,11 +33,11 @@ pub struct PrintedRow {
     pub tau: f64,
     /// γ.
     pub gamma: f64,
-    /// Draws by its Theorem 2.
+    /// The draws of Theorem 2.
     pub theorem: f64,
-    /// Draws by its Algorithm 3, at 2.5 and 97.5%.
+    /// The draws of Algorithm 3: 2.5 and 97.5% quantiles.
     pub draws: [f64; 2],
-    /// κ by it.
+    /// κ of Algorithm 3: the same quantiles.
     pub kappa: [f64; 2],
 }
 
@@ -58,7 +57,7 @@ const fn printed(
     }
 }
 
-/// What the paper prints.
+/// Table 1 as the paper prints it.
 pub const PRINTED: [PrintedRow; 3] = [
     printed(2.0, 16.0, 942.0, [18.0, 24.0], [1.3, 3.0]),
     printed(20.0, 304.0, 13_496.0, [123.0, 227.0], [10.2, 11.8]),
@@ -70,7 +69,7 @@ pub const KAPPA_INF: f64 = 24.0;
 /// δ in Table 1.
 pub const DELTA: f64 = 0.025;
 
-/// Table 1 for every normaliser: f̂(a) = 1{2aτ > 1} on [0, 1], a needle in a haystack.
+/// Table 1 for every normalizer: f̂(a) = 1{2aτ > 1} on [0, 1], a needle in a haystack.
 pub fn table_one(trials: usize) -> Result<Vec<TableRow>, PlayError> {
     let normalizations = [
         Normalization::Betting,
@@ -97,16 +96,16 @@ pub fn table_one(trials: usize) -> Result<Vec<TableRow>, PlayError> {
             let learner = Learner::new(measure, Box::new(Needle { tau }), settings)?;
             let found: Vec<(f64, f64)> = (0..trials as u64)
                 .into_par_iter()
-                .map_init(Default::default, |workspace, event| {
-                    let decision = learner.decide_with(event, &(), workspace)?;
-                    let capped = decision.capped_igw.expect("CappedIGW tells its β");
+                .map(|event| {
+                    let decision = learner.decide(event, &())?;
+                    let capped = decision.capped_igw.expect("CappedIGW reports its β");
                     let certificate = capped.certificate;
                     let kappa = 1.0 / needle_z(tau, gamma, certificate.beta);
                     Ok((certificate.draws as f64, kappa))
                 })
                 .collect::<Result<_, PlayError>>()?;
             let (draws, kappas): (Vec<f64>, Vec<f64>) = found.into_iter().unzip();
-            // What is computed is 1 up to rounding.
+            // An exact κ is 1 up to rounding.
             let outside = |kappa: &&f64| !(1.0 - 1e-6..=KAPPA_INF).contains(*kappa);
             rows.push(TableRow {
                 tau,
@@ -184,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_normaliser_keeps_its_promise() {
+    fn every_normalizer_keeps_its_guarantee() {
         let rows = table_one(400).expect("it runs");
         assert_eq!(rows.len(), 12);
         for row in &rows {
@@ -196,11 +195,11 @@ mod tests {
                 assert_eq!(row.draws, [0.0; 3]);
                 assert!(row.kappa.iter().all(|kappa| (kappa - 1.0).abs() < 1e-6));
             } else {
-                // A normaliser that drew nothing would keep no promise.
+                // Without a draw there is no guarantee.
                 assert!(1.0 < row.draws[0], "{row:?}");
             }
         }
-        // The paper's range of draws, and fewer by mixtures.
+        // Betting takes as many draws as in the paper, mixtures fewer.
         let median = |tau, name| {
             let row = rows
                 .iter()

@@ -34,7 +34,7 @@ const TASK_TEXT: &str = r#"{"task":{"task_id":"70","task_type":"Supervised Regre
     {"name":"estimation_procedure","estimation_procedure":{"id":"7"}},
     {"name":"source_data","data_set":{"data_set_id":"7","target_feature":"size"}}]}}"#;
 
-/// A server with one data set and one task, all of it sound.
+/// A server with one valid data set and one valid task.
 fn server() -> OpenMlServer {
     let server = OpenMlServer::start();
     server.on(DATA, vec![ok(description(&server, MD5))]);
@@ -70,7 +70,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// A missing number is equal to no other, and shown as all are.
+/// The data as text: NaN differs from NaN, but their texts are equal.
 fn shown(data: &OpenMlData) -> String {
     format!("{data:?}")
 }
@@ -82,7 +82,7 @@ fn failure(server: &OpenMlServer) -> String {
 }
 
 #[test]
-fn data_come_by_id_with_their_roles_and_then_from_the_cache() {
+fn data_is_downloaded_once_and_then_read_from_the_cache() {
     let (server, cache) = (server(), folder());
     let data = client(&server, cache.path()).data(7).expect("sound");
     assert_eq!(
@@ -91,7 +91,7 @@ fn data_come_by_id_with_their_roles_and_then_from_the_cache() {
     );
     assert_eq!(server.requests(), [DATA, FEATURES, FILE]);
     let encoded = data.encode(&Encoding::default()).expect("numbers");
-    // size, flat, house; nr and rent are no features.
+    // The features are size, flat and house; nr and rent are none.
     assert_eq!((encoded.name(), encoded.width()), ("7_houses", 3));
     let labels: Vec<f64> = encoded.rows().iter().map(|row| row.1).collect();
     assert_eq!(labels, [0.0, 1.0, 0.5]);
@@ -114,7 +114,7 @@ fn a_task_names_data_and_label() {
 }
 
 #[test]
-fn offline_says_what_is_missing_and_asks_nobody() {
+fn offline_names_the_missing_file_and_sends_no_request() {
     let (server, cache) = (server(), folder());
     let error = offline(&server, cache.path()).data(7).expect_err("empty");
     let message = error.to_string();
@@ -132,7 +132,7 @@ fn offline_says_what_is_missing_and_asks_nobody() {
 }
 
 #[test]
-fn an_unknown_id_is_told_in_the_servers_words_and_asked_once() {
+fn an_unknown_id_gives_the_message_of_the_server_after_one_request() {
     let (server, cache) = (server(), folder());
     let error = client(&server, cache.path()).data(8).expect_err("unknown");
     let message = error.to_string();
@@ -147,7 +147,7 @@ fn an_unknown_id_is_told_in_the_servers_words_and_asked_once() {
 }
 
 #[test]
-fn what_may_pass_is_tried_again() {
+fn temporary_failures_are_tried_again() {
     let passing = [
         vec![status(500, ""), status(503, "")],
         vec![Reply::Drop, Reply::Drop],
@@ -166,7 +166,7 @@ fn what_may_pass_is_tried_again() {
 }
 
 #[test]
-fn what_does_not_pass_is_an_error_and_nothing_is_kept() {
+fn lasting_failures_are_errors_and_the_file_is_not_kept() {
     let failing = [
         (status(500, ""), "the server answered 500, after 3 attempts"),
         (Reply::Drop, "after 3 attempts"),
@@ -192,7 +192,7 @@ fn what_does_not_pass_is_an_error_and_nothing_is_kept() {
 }
 
 #[test]
-fn a_server_that_asks_for_patience_gets_it_within_reason() {
+fn pauses_that_the_server_asks_for_are_kept_up_to_a_limit() {
     let (server, cache) = (server(), folder());
     server.on(
         DATA,
@@ -214,7 +214,7 @@ fn a_server_that_asks_for_patience_gets_it_within_reason() {
 }
 
 #[test]
-fn a_slow_answer_is_given_up_and_asked_for_again() {
+fn a_slow_answer_times_out_and_is_tried_again() {
     let (server, cache) = (server(), folder());
     let slow = Reply::Silence(Duration::from_secs(60));
     server.on(DATA, vec![slow.clone(), ok(description(&server, MD5))]);
@@ -228,7 +228,7 @@ fn a_slow_answer_is_given_up_and_asked_for_again() {
         OpenMl::new(settings).expect("a good address")
     };
     let start = Instant::now();
-    // Attempts to spare, for a machine that is busy.
+    // More attempts than needed, for a busy machine.
     impatient(10).data(7).expect("the second time");
     let message = impatient(2).data(9).expect_err("silence").to_string();
     assert!(
@@ -239,7 +239,7 @@ fn a_slow_answer_is_given_up_and_asked_for_again() {
 }
 
 #[test]
-fn an_answer_that_is_none_is_not_kept() {
+fn an_invalid_answer_is_not_kept() {
     for (garbage, expected) in [
         (
             "<html>",
@@ -268,7 +268,7 @@ fn an_answer_that_is_none_is_not_kept() {
 }
 
 #[test]
-fn redirects_are_followed_but_not_in_circles() {
+fn redirects_are_followed_but_not_forever() {
     let (server, cache) = (server(), folder());
     server.on("/moved", vec![ok(ARFF)]);
     server.on(FILE, vec![with_header(302, "Location", "/moved")]);
@@ -279,7 +279,7 @@ fn redirects_are_followed_but_not_in_circles() {
 }
 
 #[test]
-fn a_file_beyond_the_limit_is_refused() {
+fn a_file_above_the_limit_is_refused() {
     let (server, cache) = (server(), folder());
     server.on(FILE, vec![ok(vec![b'%'; 4_000])]);
     let small = OpenMlSettings {
@@ -296,7 +296,7 @@ fn a_file_beyond_the_limit_is_refused() {
 }
 
 #[test]
-fn a_damaged_cache_is_mended_or_offline_refused() {
+fn a_damaged_cache_is_repaired_or_refused_offline() {
     for name in ["7.arff", "7.json", "features/7.json"] {
         let (server, cache) = (server(), folder());
         let data = client(&server, cache.path()).data(7).expect("sound");
@@ -315,12 +315,12 @@ fn a_damaged_cache_is_mended_or_offline_refused() {
 }
 
 #[test]
-fn a_kept_file_has_to_be_the_one_described() {
+fn a_file_in_the_cache_must_match_its_description() {
     let (server, cache) = (server(), folder());
     client(&server, cache.path()).data(7).expect("sound");
     let sites = std::fs::read_dir(cache.path().join("openml")).expect("a folder");
     let site = sites.last().expect("one site").expect("readable").path();
-    // Sound by the sum beside it, and yet another file.
+    // It matches its own MD5, but is another file.
     std::fs::write(site.join("data/7.arff"), "damaged").expect("written");
     std::fs::write(
         site.join("data/7.arff.md5"),
@@ -336,7 +336,7 @@ fn a_kept_file_has_to_be_the_one_described() {
 }
 
 #[test]
-fn what_is_no_address_is_refused() {
+fn an_invalid_address_is_refused() {
     for url in ["", "ftp://somewhere", "https://", "http://a b"] {
         let error = OpenMl::new(OpenMlSettings::new(url, "cache")).expect_err("no address");
         assert!(matches!(error, OpenMlError::BadUrl { .. }), "{error}");

@@ -9,17 +9,17 @@ use std::time::Duration;
 /// What the server does with one request.
 #[derive(Clone)]
 pub enum Reply {
-    /// A sound answer.
+    /// A complete answer.
     Answer {
         status: u16,
         headers: Vec<(&'static str, String)>,
         body: Vec<u8>,
     },
-    /// Says nothing for so long, then closes.
+    /// Sends nothing for this long, then closes.
     Silence(Duration),
     /// Closes at once.
     Drop,
-    /// Promises the whole body and sends half.
+    /// Announces the whole body and sends half of it.
     Half(Vec<u8>),
 }
 
@@ -43,7 +43,7 @@ pub fn with_header(status: u16, name: &'static str, value: impl Into<String>) ->
     }
 }
 
-/// Replies by path; each request takes the next, the last one stays.
+/// Replies by path. Each request takes the next reply; the last one is repeated.
 #[derive(Default)]
 struct Script {
     replies: HashMap<String, Vec<Reply>>,
@@ -56,7 +56,7 @@ impl Script {
         match self.replies.get_mut(path) {
             Some(replies) if 1 < replies.len() => replies.remove(0),
             Some(replies) => replies[0].clone(),
-            // As OpenML has it for an id that it does not know.
+            // The reply of OpenML for an unknown id.
             None => status(
                 412,
                 r#"{"error":{"code":"111","message":"Unknown dataset"}}"#,
@@ -65,7 +65,7 @@ impl Script {
     }
 }
 
-/// A server on this machine that answers as OpenML does.
+/// A local server that answers like OpenML.
 pub struct OpenMlServer {
     url: String,
     address: std::net::SocketAddr,
@@ -107,13 +107,13 @@ impl OpenMlServer {
         &self.url
     }
 
-    /// From now on, requests for the path are replied to so, one after the other.
+    /// Sets the replies to the next requests for this path.
     pub fn on(&self, path: &str, replies: Vec<Reply>) {
         let mut script = self.script.lock().expect("no thread panicked");
         script.replies.insert(path.to_owned(), replies);
     }
 
-    /// The paths asked for since the last time.
+    /// The paths requested since the last call.
     pub fn requests(&self) -> Vec<String> {
         let mut script = self.script.lock().expect("no thread panicked");
         std::mem::take(&mut script.requests)
@@ -144,7 +144,7 @@ fn serve(mut stream: TcpStream, script: &Mutex<Script>) -> std::io::Result<()> {
     match reply {
         Reply::Drop => Ok(()),
         Reply::Silence(time) => {
-            // Until the client goes, or the time is over.
+            // Until the client disconnects, or the time is over.
             stream.set_read_timeout(Some(time))?;
             stream.read(&mut [0]).map(|_| ())
         }

@@ -3,12 +3,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use egret::{Context, EventRng, Stream};
 use egret_lab::paper::{
-    Explored, Findings, OfflineRecord, OfflineStudy, OnlineStudy, Subject, Taught, offline_rows,
+    Findings, OfflineMethod, OfflineRecord, OfflineStudy, OnlineStudy, Subject, offline_rows,
     online_findings, report, simulated_sets,
 };
 use egret_lab::{
-    Journal, LossFunction, PairedDifference, PlayError, Progress, RunRecord, Silent, Standing,
-    StudyError, Supervised, SupervisedToBandit, Task, run_all,
+    Journal, LossFunction, PairedDifference, PairedStanding, PaperLearner, PlayError, Progress,
+    RunRecord, Silent, StudyError, Supervised, SupervisedToBandit, Task, run_all,
 };
 use egret_testkit::allowed_misses;
 use rayon::ThreadPoolBuilder;
@@ -23,19 +23,19 @@ fn sets(rows: usize) -> Vec<SupervisedToBandit> {
 fn study(sets: &[SupervisedToBandit], seeds: u64, decisions: usize) -> OnlineStudy<'_> {
     OnlineStudy {
         sets,
-        explored: vec![
-            Explored::SmoothIgw,
-            Explored::mixture(2.0),
-            Explored::mixture(4.0),
-            Explored::mixture(24.0),
-            Explored::EXACT,
+        learners: vec![
+            PaperLearner::SmoothIgw,
+            PaperLearner::mixture(2.0),
+            PaperLearner::mixture(4.0),
+            PaperLearner::mixture(24.0),
+            PaperLearner::EXACT,
         ],
         seeds,
         decisions,
     }
 }
 
-/// Records without the one number that differs from run to run.
+/// Records without the duration, the only number that differs from run to run.
 fn timeless(mut records: Vec<RunRecord>) -> Vec<RunRecord> {
     for record in &mut records {
         record.seconds = 0.0;
@@ -59,7 +59,7 @@ fn threads_change_no_bit_of_a_study() {
     assert_eq!(one, timeless(run(5)));
 }
 
-/// Says stop after so many tasks.
+/// Stops after this many tasks.
 struct StopAfter {
     most: usize,
     done: AtomicUsize,
@@ -89,7 +89,7 @@ impl Progress for StopAfter {
 }
 
 #[test]
-fn an_interrupted_study_goes_on_and_ends_with_the_same_bits() {
+fn an_interrupted_study_continues_and_ends_with_the_same_bits() {
     let sets = sets(300);
     let study = study(&sets, 2, 200);
     let whole = timeless(study.run(None, &Silent).expect("it runs"));
@@ -124,11 +124,11 @@ fn other_data_is_another_run() {
     let journal = || Journal::open(&folder.path().join("a.jsonl")).expect("opens");
     let run = |last| {
         let (sets, progress) = ([data(last)], StopAfter::new(usize::MAX));
-        let explored = vec![Explored::SmoothIgw];
+        let learners = vec![PaperLearner::SmoothIgw];
         let (seeds, decisions) = (1, 3);
         let study = OnlineStudy {
             sets: &sets,
-            explored,
+            learners,
             seeds,
             decisions,
         };
@@ -139,7 +139,7 @@ fn other_data_is_another_run() {
 }
 
 #[test]
-fn a_task_that_fails_is_named() {
+fn an_error_names_the_task_that_failed() {
     let task = |key: &str, fails: bool| Task::<f64> {
         key: format!("all the settings of {key}"),
         label: key.to_owned(),
@@ -154,21 +154,21 @@ fn a_task_that_fails_is_named() {
 }
 
 #[test]
-fn learning_beats_what_it_started_with() {
+fn losses_fall_while_learning() {
     let sets = sets(6_000);
     let study = study(&sets[..1], 1, 6_000);
     for record in study.run(None, &Silent).expect("it runs") {
         let first = record.curve[..8].iter().map(|s| s.loss).sum::<f64>() / 8.0;
         let last = record.curve.last().expect("stretches").loss;
         assert!(last < 0.7 * first, "{}: {first} to {last}", record.learner);
-        let exhaust = record.exhaust.expect("egret tells its densities");
-        let smooth = record.learner == Explored::SmoothIgw.name();
-        assert_eq!(smooth, 0.0 < exhaust.atoms, "{}", record.learner);
-        assert!(exhaust.distance.is_some());
+        let log = record.log.expect("egret logs its densities");
+        let smooth = record.learner == PaperLearner::SmoothIgw.name();
+        assert_eq!(smooth, 0.0 < log.point_masses, "{}", record.learner);
+        assert!(log.distance.is_some());
     }
 }
 
-/// 90% intervals of a mean of 30 differences: how often they miss a true difference of 0, and whether they see one.
+/// 90% intervals of a mean of 30 differences: how often they miss a true difference of 0, and whether they detect one.
 #[test]
 fn intervals_of_paired_differences_cover_and_have_power() {
     let trials = 400;
@@ -185,51 +185,63 @@ fn intervals_of_paired_differences_cover_and_have_power() {
         difference.expect("30 pairs").standing()
     };
     let ties = |shift| {
-        let tied = |trial: &u64| found(*trial, shift) == Standing::Tie;
+        let tied = |trial: &u64| found(*trial, shift) == PairedStanding::Tie;
         (0..trials).filter(tied).count() as u64
     };
-    // The percentile bootstrap of 30 is a little narrow: 12% at the most, of which 400 trials miss more than
-    // `allowed_misses` with probability below 1e-6.
+    // The percentile bootstrap of 30 is a little narrow and misses up to 12%; then 400 trials have more than
+    // `allowed_misses` misses with probability below 1e-6.
     let misses = trials - ties(0.0);
     assert!(misses <= allowed_misses(trials, 0.12), "{misses}");
-    // The pairs share their world: a shift of 0.03 is far below its spread, and seen.
+    // The pairs share their world: a shift of 0.03 is far below its spread, and is detected.
     assert!(ties(0.03) <= 40, "{}", ties(0.03));
 }
 
 #[test]
-fn a_report_of_everything_has_its_figures() {
+fn a_report_of_all_subjects_has_its_figures() {
     let sets = sets(400);
     let (seeds, decisions) = (2, 240);
     let online = study(&sets, seeds, decisions);
     let records = online.run(None, &Silent).expect("it runs");
     let offline = OfflineStudy {
         sets: &sets,
-        exhausts: vec![
-            (Explored::SmoothIgw, vec![Taught::Direct, Taught::Ips]),
+        logs: vec![
             (
-                Explored::mixture(4.0),
+                PaperLearner::SmoothIgw,
+                vec![OfflineMethod::Direct, OfflineMethod::Ips],
+            ),
+            (
+                PaperLearner::mixture(4.0),
                 vec![
-                    Taught::Direct,
-                    Taught::Ips,
-                    Taught::CorrectIps,
-                    Taught::DoublyRobust,
+                    OfflineMethod::Direct,
+                    OfflineMethod::Ips,
+                    OfflineMethod::CorrectIps,
+                    OfflineMethod::DoublyRobust,
                 ],
             ),
-            (Explored::mixture(2.0), vec![Taught::Direct, Taught::Ips]),
-            (Explored::mixture(24.0), vec![Taught::Direct, Taught::Ips]),
-            (Explored::EXACT, vec![Taught::Direct, Taught::Ips]),
+            (
+                PaperLearner::mixture(2.0),
+                vec![OfflineMethod::Direct, OfflineMethod::Ips],
+            ),
+            (
+                PaperLearner::mixture(24.0),
+                vec![OfflineMethod::Direct, OfflineMethod::Ips],
+            ),
+            (
+                PaperLearner::EXACT,
+                vec![OfflineMethod::Direct, OfflineMethod::Ips],
+            ),
         ],
         seeds,
         decisions,
     };
     let run = |threads| {
         let mut records = on_threads(threads, || offline.run(None, &Silent).expect("it runs"));
-        let lessons = records.iter_mut().flat_map(|record| &mut record.lessons);
-        lessons.for_each(|lesson| lesson.seconds = 0.0);
+        let trainings = records.iter_mut().flat_map(|record| &mut record.trainings);
+        trainings.for_each(|training| training.seconds = 0.0);
         records
     };
-    let taught: Vec<OfflineRecord> = run(1);
-    assert_eq!(taught, run(3));
+    let trained: Vec<OfflineRecord> = run(1);
+    assert_eq!(trained, run(3));
     let findings = Findings {
         datasets: sets
             .iter()
@@ -240,7 +252,7 @@ fn a_report_of_everything_has_its_figures() {
         size: (seeds, decisions),
         table: egret_lab::paper::table_one(20).expect("it runs"),
         online: online_findings(&online, records),
-        offline: offline_rows(&sets, &taught),
+        offline: offline_rows(&sets, &trained),
     };
     let page = report(&findings, &Subject::ALL).expect("it draws");
     let names: Vec<&str> = page
@@ -270,6 +282,6 @@ fn a_report_of_everything_has_its_figures() {
     ] {
         assert!(html.contains(word), "{word}");
     }
-    // Runs of 30 iterations say nothing of the 1,000th.
-    assert!(html.contains("No run is 1,000 iterations"));
+    // Runs of 30 iterations have no 1,000th.
+    assert!(html.contains("No run has 1,000 iterations"));
 }

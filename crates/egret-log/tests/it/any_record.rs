@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
-use egret::{CertifiedBy, Context, Density, DensityKind, Item, Loss, Propensity, Space, Vector};
-use egret_log::{LoggedAction, LossSource, Mode, Record, Time};
+use egret::{
+    AnyAction, CertifiedBy, Context, Density, DensityKind, Item, Loss, Propensity, Space, Vector,
+};
+use egret_log::{LossSource, Mode, Record, Time};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -89,14 +91,14 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
     let (context, action, space) = match kind {
         Kind::DenseNumbers => (
             dense(),
-            (-2.0..=6.0_f64).prop_map(LoggedAction::from).boxed(),
+            (-2.0..=6.0_f64).prop_map(AnyAction::from).boxed(),
             interval,
         ),
         Kind::NamedNumbers => (
             vec(finite(), 3)
                 .prop_map(|values| Context::dense(values).expect("finite"))
                 .boxed(),
-            (-2.0..=6.0_f64).prop_map(LoggedAction::from).boxed(),
+            (-2.0..=6.0_f64).prop_map(AnyAction::from).boxed(),
             interval,
         ),
         Kind::MixedVectors => (
@@ -195,7 +197,7 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
         (record.beta_draws, record.certificate) = (proof.2, proof.3);
         (record.proposals, record.z, record.z_draws) = (proof.4, proof.5, proof.6);
         (record.pass_prob, record.seed, record.rng) = (proof.7, proof.8, proof.9);
-        (record.batches_learned, record.epoch, record.mode) = (end.0, end.1, end.2);
+        (record.batches_learned, record.settings_version, record.mode) = (end.0, end.1, end.2);
         record.deferred = end.3;
         record.loss = end.4.map(|loss| Loss::new(loss).expect("in range"));
         (record.loss_source, record.late, record.close_time) = (end.5, end.6, end.7);

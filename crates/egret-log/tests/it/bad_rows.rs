@@ -63,7 +63,7 @@ fn every_kind_of_bad_row_stops_or_is_put_aside_with_its_reason() {
                 "\"seq\":3",
                 "\"mu\":{\"interval\":{\"low\":0.0,\"high\":0.25}}",
             ),
-            "the action 0.5 is not in mu's space, [0, 0.25]",
+            "the action 0.5 is not in the action space interval:0,0.25",
         ),
         (
             good_with(
@@ -261,7 +261,7 @@ proptest! {
             prop_assert!(record.check().is_ok());
         }
         reader.finish().expect("written");
-        let columns = egret_log::Columns::open(&[&file], &["density"], &["loss"]);
+        let columns = egret_log::ColumnScan::open(&[&file], &["density"], &["loss"]);
         if let Ok(columns) = columns {
             let _ = columns.for_each(|batch| {
                 assert!((0..batch.rows()).all(|row| batch.column(0).get(row) != Some(0.0)));

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-use egret_log::{Columns, Format, ReadError, Writer};
+use egret_log::{ColumnScan, Format, ReadError, Writer};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use proptest::strategy::{Strategy, ValueTree};
@@ -46,7 +46,7 @@ type Rows = Vec<Vec<Option<f64>>>;
 fn collect(files: &[PathBuf], required: &[&str], optional: &[&str]) -> Result<Rows, ReadError> {
     let width = required.len() + optional.len();
     let mut rows: Rows = Vec::new();
-    Columns::open(files, required, optional)?.for_each(|batch| {
+    ColumnScan::open(files, required, optional)?.for_each(|batch| {
         for row in 0..batch.rows() {
             rows.push((0..width).map(|c| batch.column(c).get(row)).collect());
         }
@@ -227,7 +227,7 @@ fn atoms_are_dropped_and_counted() {
     let path = folder.path().join("log.parquet");
     table(&path, 700, 90, true, EnabledStatistics::Chunk);
     let (mut atoms, mut kept) = (0, Vec::new());
-    Columns::open(&[&path], &["loss", "density"], &[])
+    ColumnScan::open(&[&path], &["loss", "density"], &[])
         .expect("a file")
         .for_each(|mut batch| {
             assert_eq!(
@@ -257,7 +257,7 @@ fn words_are_known_from_statistics() {
     let known = |name: &str, atoms, statistics, words: &[&str]| {
         let file = folder.path().join(name);
         table(&file, 100, 30, atoms, statistics);
-        let columns = Columns::open(&[file], &["loss"], &[]).expect("a table");
+        let columns = ColumnScan::open(&[file], &["loss"], &[]).expect("a table");
         columns.words_are_among("propensity", words).expect("read")
     };
     let all = EnabledStatistics::Chunk;
@@ -271,7 +271,7 @@ fn words_are_known_from_statistics() {
         &["density"]
     ));
     let file = folder.path().join("a.parquet");
-    let columns = Columns::open(&[file], &["loss"], &[]).expect("a table");
+    let columns = ColumnScan::open(&[file], &["loss"], &[]).expect("a table");
     assert!(columns.words_are_among("mode", &["online"]).expect("read"));
 }
 
@@ -289,6 +289,8 @@ fn another_version_is_refused() {
     let mut writer = ArrowWriter::try_new(out, batch.schema(), Some(properties)).expect("a schema");
     writer.write(&batch).expect("written");
     writer.close().expect("written");
-    let error = Columns::open(&[file], &["loss"], &[]).err().expect("newer");
+    let error = ColumnScan::open(&[file], &["loss"], &[])
+        .err()
+        .expect("newer");
     assert!(error.to_string().contains("version is 2"), "{error}");
 }

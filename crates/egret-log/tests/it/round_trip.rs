@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 
 use egret::{
-    AnyLearner, Blueprint, CappedIgw, Context, Decision, Explorer, Forecaster, Item, Model,
-    OracleSpec, Settings, Space, Table, Vector,
+    ActionKind, AnyModel, CappedIgw, Context, Decision, DecisionLoop, EmbeddingRows, Explorer,
+    Forecaster, Loss, Model, ModelSpec, OracleSpec, Settings, Space, for_kind,
 };
-use egret_log::{Format, FromLogged, LoggedAction, Record, Writer};
+use egret_log::{Format, Record, Writer};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -72,11 +72,10 @@ fn dsjson_keeps_every_bit_of_what_it_can_hold() {
     }
 }
 
-fn model(space: Space, explorer: Explorer) -> Model {
-    let embeddings = matches!(space, Space::Items { .. }).then(|| Table {
-        dim: 2,
-        rows: (0..10).map(f64::from).collect(),
-    });
+fn model(space: &str, explorer: Explorer) -> AnyModel {
+    let space: Space = space.parse().expect("a space");
+    let embeddings = matches!(space, Space::Items { .. })
+        .then(|| EmbeddingRows::new(2, (0..10).map(f64::from).collect()).expect("five rows"));
     let oracle = match space {
         Space::Interval { .. } => OracleSpec::paper(),
         _ => OracleSpec::LeastSquares {
@@ -85,41 +84,43 @@ fn model(space: Space, explorer: Explorer) -> Model {
             squares: true,
         },
     };
-    let blueprint = Blueprint {
+    let spec = ModelSpec {
         space,
         context_dim: 2,
         embeddings,
         oracle,
     };
-    Model::new(
-        blueprint,
-        Settings {
-            explorer,
-            seed: u64::MAX - 3,
-            ..Settings::paper()
-        },
-    )
-    .expect("a model")
+    let settings = Settings {
+        explorer,
+        seed: u64::MAX - 3,
+        ..Settings::paper()
+    };
+    AnyModel::from_spec(spec, settings).expect("a model")
+}
+
+fn models() -> [AnyModel; 4] {
+    let capped = Explorer::CappedIgw(CappedIgw::default());
+    [
+        model("interval:0,1", capped),
+        model("interval:0,1", Explorer::SmoothIgw),
+        model("box:0,1,-1,1", capped),
+        model("items:5", capped),
+    ]
+}
+
+fn x(event: u64) -> Context {
+    Context::dense(vec![event as f64 / 50.0, 1.0]).expect("finite")
 }
 
 /// Decisions to records, to a file, and back to decisions that replay.
-fn replays<A>(learner: &mut egret::Learner<Context, A>)
-where
-    A: egret::Action + PartialEq + FromLogged + Into<LoggedAction>,
-{
+fn replays<A: ActionKind>(model: &Model<A>) {
     let folder = tempfile::tempdir().expect("a folder");
-    let contexts: Vec<Context> = (0..50)
-        .map(|event| Context::dense(vec![f64::from(event) / 50.0, 1.0]).expect("finite"))
+    let decisions: Vec<Decision<A>> = (0..50)
+        .map(|event| model.decide(event, &x(event)).expect("an action"))
         .collect();
-    let decisions: Vec<Decision<A>> = contexts
+    let records: Vec<Record> = decisions
         .iter()
-        .enumerate()
-        .map(|(event, x)| learner.decide(event as u64, x).expect("an action"))
-        .collect();
-    let records: Vec<Record> = contexts
-        .iter()
-        .zip(&decisions)
-        .map(|(x, decision)| Record::new(x.clone(), decision))
+        .map(|decision| Record::new(x(decision.event), decision))
         .collect();
     for format in [Format::Parquet, Format::JsonLines] {
         let read = read(&write(folder.path(), format, &records));
@@ -127,48 +128,55 @@ where
         for (record, decision) in read.iter().zip(&decisions) {
             let again: Decision<A> = record.decision().expect("all of a decision");
             assert_eq!(format!("{again:?}"), format!("{decision:?}"));
-            learner.replay(&record.context, &again).expect("replays");
+            model.replay(&record.context, &again).expect("replays");
         }
     }
 }
 
 #[test]
 fn decisions_from_a_log_replay_to_the_bit() {
-    let capped = Explorer::CappedIgw(CappedIgw::default());
-    let spaces = [
-        (
-            Space::Interval {
-                low: 0.0,
-                high: 1.0,
-            },
-            capped,
-        ),
-        (
-            Space::Interval {
-                low: 0.0,
-                high: 1.0,
-            },
-            Explorer::SmoothIgw,
-        ),
-        (
-            Space::Box {
-                sides: vec![(0.0, 1.0), (-1.0, 1.0)],
-            },
-            capped,
-        ),
-        (
-            Space::Items {
-                count: 5,
-                weights: None,
-            },
-            capped,
-        ),
-    ];
-    for (space, explorer) in spaces {
-        match model(space, explorer).learner {
-            AnyLearner::Number(mut learner) => replays::<f64>(&mut learner),
-            AnyLearner::Vector(mut learner) => replays::<Vector>(&mut learner),
-            AnyLearner::Item(mut learner) => replays::<Item>(&mut learner),
+    for model in models() {
+        for_kind!(model.kind(), A => replays::<A>(model.typed().expect("its kind")));
+    }
+}
+
+/// A loop with late outcomes, some of which never come; its log teaches a fresh model the same.
+fn teaches<A: ActionKind>(model: &Model<A>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (format, name) in [
+        (Format::Parquet, "loop.parquet"),
+        (Format::JsonLines, "loop.jsonl"),
+    ] {
+        let file = folder.path().join(name);
+        let writer = Writer::create(&file, format).expect("a folder to write to");
+        let copy = Model::<A>::load(&model.save()).expect("just saved");
+        let mut own = DecisionLoop::with_log(copy, writer).with_capacity(5);
+        for event in 0..50 {
+            own.decide(x(event)).expect("an action");
+            if let Some(late) = event.checked_sub(3).filter(|late| !late.is_multiple_of(7)) {
+                let loss = Loss::new(late as f64 / 50.0).expect("in range");
+                own.learn(late, loss).expect("it waits");
+            }
         }
+        let (learned, writer) = own.finish().expect("a log");
+        assert_eq!(writer.finish().expect("written"), 50);
+        let mut fresh = Model::<A>::load(&model.save()).expect("just saved");
+        let mut unknown = 0;
+        for (seq, record) in (0..).zip(read(&file)) {
+            assert_eq!(record.seq, Some(seq));
+            match record.observed::<A>().expect("a good record") {
+                Some(observed) => fresh.learn(&observed).expect("a good event"),
+                None => unknown += 1,
+            }
+        }
+        assert_eq!((unknown, fresh.save()), (10, learned.save()));
+        assert_eq!(fresh.batches_learned(), 40);
+    }
+}
+
+#[test]
+fn a_loop_leaves_a_log_that_teaches_the_same_model() {
+    for model in models() {
+        for_kind!(model.kind(), A => teaches::<A>(model.typed().expect("its kind")));
     }
 }

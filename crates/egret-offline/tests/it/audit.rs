@@ -1,12 +1,12 @@
 //! Logs of a small market, right and wrong, under audit.
 
 use egret::{
-    AnyLearner, Batch, Blueprint, CappedDraw, CappedIgw, Context, Decision, Density, DensityKind,
-    EventRng, Explorer, GammaSchedule, Igw, Interval, Learner, Loss, LossCurve, Model,
-    Normalization, OracleSpec, Propensity, ReferenceMeasure, Settings, Space, Stream, UniformBox,
-    UniformSphere, Vector, Vectors, Workspace,
+    Batch, CappedDraw, CappedIgw, Context, Decision, Density, DensityKind, EventRng, Explorer,
+    GammaSchedule, Igw, Interval, Learner, Loss, LossCurve, Model, ModelSpec, Normalization,
+    OracleSpec, Propensity, ReferenceMeasure, Settings, Space, Stream, UniformBox, UniformSphere,
+    Vector, Vectors,
 };
-use egret_offline::{AuditReport, Audited, Auditor, Replayer};
+use egret_offline::{AuditReport, Audited, Auditor, Recorded, Replayer};
 use egret_testkit::allowed_misses;
 use rayon::prelude::*;
 
@@ -16,7 +16,7 @@ const BATCH: usize = 8;
 
 /// The market's seller: prices in [0, 1], two features, the paper's oracle.
 fn seller(settings: Settings) -> Learner<Context, f64> {
-    let blueprint = Blueprint {
+    let spec = ModelSpec {
         space: Space::Interval {
             low: 0.0,
             high: 1.0,
@@ -25,13 +25,9 @@ fn seller(settings: Settings) -> Learner<Context, f64> {
         embeddings: None,
         oracle: OracleSpec::paper(),
     };
-    match Model::new(blueprint, settings)
+    Model::from_spec(spec, settings)
         .expect("a good model")
-        .learner
-    {
-        AnyLearner::Number(learner) => learner,
-        _ => unreachable!("an interval has numbers"),
-    }
+        .into_learner()
 }
 
 fn settings(normalization: Normalization, seed: u64) -> Settings {
@@ -79,9 +75,9 @@ fn run(settings: Settings, events: u64, every: u64) -> (Vec<Row>, Vec<Vec<u8>>) 
         }
         let batch: Vec<_> = rows[first..]
             .iter()
-            .map(|row| row.decision.observed(&row.x, row.loss.expect("known")))
+            .map(|row| decision(row).observed(&row.x, row.loss.expect("known")))
             .collect();
-        learner.learn(&batch).expect("good events");
+        learner.learn_batch(&batch).expect("good events");
     }
     (rows, models)
 }
@@ -172,14 +168,14 @@ fn calls_and_threads_change_nothing() {
 fn what_differs_is_found_at_once_and_named() {
     let (rows, models) = run(settings(Normalization::Mixture, 3), 80, 1);
     let mut spoiled = rows.clone();
-    spoiled[20].decision.proposals += 1;
+    decision_mut(&mut spoiled[20]).proposals += 1;
     let mut audit = auditor(&models[..1], true, 0.01);
     audit.observe(&spoiled);
     let report = audit.report();
     assert!(report.alarm);
     assert_eq!((report.replay.differing, report.replay.equal), (1, 79));
     let first = &report.replay.first_differences[0];
-    assert_eq!((first.at, first.event, first.seq), (21, 20, Some(20)));
+    assert_eq!((first.at, first.event, first.seq), (21, Some(20), Some(20)));
     assert!(first.what.contains("proposals"), "{}", first.what);
     // A loss that was changed later teaches another model.
     let mut spoiled = rows.clone();
@@ -194,7 +190,7 @@ fn what_differs_is_found_at_once_and_named() {
     let mut spoiled = rows.clone();
     spoiled
         .iter_mut()
-        .for_each(|row| row.decision.proposals += 1);
+        .for_each(|row| decision_mut(row).proposals += 1);
     let mut audit = auditor(&models, false, 0.01).replaying_every(10);
     audit.observe(&spoiled);
     let replay = audit.report().replay;
@@ -254,9 +250,14 @@ fn densities_alone_can_be_audited() {
     // As a log from elsewhere has them: no g, no z, no model.
     let (mut rows, models) = run(settings(Normalization::Mixture, 6), 4_000, 1_000);
     for row in &mut rows {
-        row.decision.capped_igw = None;
-        row.decision.batches_learned = 0;
-        row.replayable = false;
+        let Decision {
+            action, propensity, ..
+        } = *decision(row);
+        row.decision = Recorded::DensityOnly {
+            action,
+            propensity,
+            draw: None,
+        };
     }
     let mut audit = auditor(&models[..1], true, 0.01);
     audit.observe(&rows);
@@ -284,10 +285,10 @@ fn point_masses_count_and_do_no_harm() {
     let report = audit.report();
     assert!(!report.alarm, "{}", report.verdict);
     assert_eq!(report.replay.equal, 3_000);
-    assert!(500 < report.atoms, "{}", report.atoms);
+    assert!(500 < report.point_masses, "{}", report.point_masses);
     // Power: left out, as if they had never been played, the rest is not right.
     let mut rest = rows;
-    rest.retain(|row| row.decision.propensity != Propensity::PointMass);
+    rest.retain(|row| decision(row).propensity != Propensity::PointMass);
     for (seq, row) in rest.iter_mut().enumerate() {
         row.seq = Some(seq as u64);
     }
@@ -320,7 +321,7 @@ fn numbers_that_repeat_are_no_evidence() {
                     proposals: 1,
                     seed: 0,
                     batches_learned: 0,
-                    epoch: 0,
+                    settings_version: 0,
                 };
                 Audited::new(Some(event), (), decision, None)
             })
@@ -342,16 +343,41 @@ fn bad_settings_are_refused() {
 }
 
 fn with(row: &mut Row, spoil: impl Fn(&mut CappedDraw, f64)) {
-    let tau = row.decision.tau;
-    spoil(row.decision.capped_igw.as_mut().expect("CappedIGW"), tau);
+    let decision = decision_mut(row);
+    spoil(
+        decision.capped_igw.as_mut().expect("CappedIGW"),
+        decision.tau,
+    );
+}
+
+fn decision(row: &Row) -> &Decision<f64> {
+    match &row.decision {
+        Recorded::Replayable(decision) => decision,
+        Recorded::DensityOnly { .. } => panic!("not a whole decision"),
+    }
+}
+
+fn decision_mut(row: &mut Row) -> &mut Decision<f64> {
+    match &mut row.decision {
+        Recorded::Replayable(decision) => decision,
+        Recorded::DensityOnly { .. } => panic!("not a whole decision"),
+    }
 }
 
 fn density(row: &Row) -> f64 {
-    row.decision.propensity.density().expect("CappedIGW").get()
+    let propensity = match &row.decision {
+        Recorded::Replayable(decision) => decision.propensity,
+        Recorded::DensityOnly { propensity, .. } => *propensity,
+    };
+    propensity.density().expect("CappedIGW").get()
 }
 
 fn set_density(row: &mut Row, p: f64) {
-    row.decision.propensity = Propensity::Density(Density::new(p).expect("positive"));
+    let propensity = match &mut row.decision {
+        Recorded::Replayable(decision) => &mut decision.propensity,
+        Recorded::DensityOnly { propensity, .. } => propensity,
+    };
+    *propensity = Propensity::Density(Density::new(p).expect("positive"));
 }
 
 /// Multiplies the density, and divides z so that the record agrees with itself.
@@ -381,7 +407,7 @@ impl Fault {
             Self::KappaHat1 => {
                 for row in rows {
                     with(row, |capped, _| capped.z.value = 1.0);
-                    let g = row.decision.capped_igw.expect("CappedIGW").g;
+                    let g = decision(row).capped_igw.expect("CappedIGW").g;
                     set_density(row, g);
                 }
             }
@@ -394,11 +420,10 @@ impl Fault {
                     let other = ((rng.unit() * (last + 1) as f64) as usize).min(last);
                     let (head, tail) = rows.split_at_mut(last);
                     if let Some(row) = head.get_mut(other) {
-                        let keep = (row.decision.action, row.decision.event);
-                        std::mem::swap(&mut row.decision, &mut tail[0].decision);
-                        let swapped = (row.decision.action, row.decision.event);
-                        (row.decision.action, row.decision.event) = keep;
-                        (tail[0].decision.action, tail[0].decision.event) = swapped;
+                        let (ours, theirs) = (decision_mut(row), decision_mut(&mut tail[0]));
+                        std::mem::swap(ours, theirs);
+                        std::mem::swap(&mut ours.action, &mut theirs.action);
+                        std::mem::swap(&mut ours.event, &mut theirs.event);
                     }
                 }
             }
@@ -415,25 +440,24 @@ impl Fault {
 /// The second half of the run is served by the model of `stale` events, and logged as if by the right one.
 fn served_by_another(rows: &mut [Row], settings: &Settings, models: &[Vec<u8>], stale: usize) {
     let stale = loaded(settings.clone(), &models[stale / BATCH]);
-    let mut work = Workspace::default();
     let half = rows.len() / 2;
     let mut fresh = seller(settings.clone());
     for chunk in rows[half..].chunks_mut(BATCH) {
-        let version = chunk[0].decision.batches_learned;
+        let version = decision(&chunk[0]).batches_learned;
         fresh.load(&models[version as usize]).expect("just saved");
         for row in chunk {
-            let played = stale.decide_with(row.decision.event, &row.x, &mut work);
-            row.decision.action = played.expect("an action").action;
+            let played = stale.decide(decision(row).event, &row.x);
+            let action = played.expect("an action").action;
+            decision_mut(row).action = action;
             let (mut prepared, mut fhat) = (Vec::new(), Vec::new());
             let curve = LossCurve::new(fresh.oracle(), &row.x, &mut prepared).expect("readable");
-            curve
-                .predict(&vec![row.decision.action], &mut fhat)
-                .expect("numbers");
-            let igw = Igw::new(row.decision.tau, row.decision.gamma).expect("in range");
+            curve.predict(&vec![action], &mut fhat).expect("numbers");
+            let Decision { tau, gamma, .. } = *decision(row);
+            let igw = Igw::new(tau, gamma).expect("in range");
             with(row, |capped, _| {
                 capped.g = igw.weight(fhat[0], capped.certificate.beta)
             });
-            let capped = row.decision.capped_igw.expect("CappedIGW");
+            let capped = decision(row).capped_igw.expect("CappedIGW");
             set_density(row, capped.g / capped.z.value);
         }
     }

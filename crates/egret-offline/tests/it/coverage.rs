@@ -4,8 +4,8 @@
 
 use egret::{EventRng, Stream};
 use egret_offline::{
-    Comparison, Confidence, Difference, Estimate, Estimator, IntervalKind, LowerMean,
-    PairedColumns, Plan, VerdictKind, running_intersection,
+    Confidence, Difference, Estimate, Estimator, IntervalKind, LowerMean, PairedEvents, Plan,
+    PolicyComparison, VerdictKind, running_intersection,
 };
 use egret_testkit::allowed_misses;
 
@@ -46,10 +46,10 @@ fn ever_refuted(log: &Log) -> bool {
         let (w, losses) = (&log.weights[rows.clone()], &log.losses[rows.clone()]);
         let x: Vec<f64> = w.iter().zip(losses).map(|(w, l)| w * l).collect();
         let y: Vec<f64> = w.iter().zip(losses).map(|(w, l)| w * (1.0 - l)).collect();
-        match &log.shares {
-            Some(shares) => {
-                below.observe_scaled(&x, &shares[rows.clone()]);
-                above.observe_scaled(&y, &shares[rows]);
+        match &log.event_weights {
+            Some(event_weights) => {
+                below.observe_scaled(&x, &event_weights[rows.clone()]);
+                above.observe_scaled(&y, &event_weights[rows]);
             }
             None => {
                 below.observe(&x);
@@ -108,7 +108,7 @@ fn wealth_against_a_wrong_value_grows() {
 }
 
 #[test]
-fn shares_steady_a_log_whose_weights_grow() {
+fn event_weights_steady_a_log_whose_weights_grow() {
     let plan = plan(&["ips"], IntervalKind::Betting, None);
     let width = |log: &Log| {
         let row = &log.report(&plan, level(0.95)).estimates[0];
@@ -116,7 +116,7 @@ fn shares_steady_a_log_whose_weights_grow() {
     };
     let steady = log(Weights::Narrowing, 20_000, 1);
     let plain = Log {
-        shares: None,
+        event_weights: None,
         ..steady.clone()
     };
     let (steady, plain) = (width(&steady), width(&plain));
@@ -155,7 +155,7 @@ fn a_bound_on_the_weights_holds_and_helps() {
         for loss in &mut log.losses {
             *loss *= 0.1;
         }
-        for prediction in log.fhats.iter_mut().chain(&mut log.baselines) {
+        for prediction in log.predicted.iter_mut().chain(&mut log.policy_predicted) {
             *prediction *= 0.1;
         }
         let value = 0.1 * VALUE;
@@ -211,13 +211,13 @@ fn pair(
         w1.push(if a < 0.25 { 4.0 } else { 0.0 });
         w2.push(if a < 0.5 { 2.0 } else { 0.0 });
     }
-    let mut comparison = Comparison::new(weight_bound).expect("a bound");
-    let columns = PairedColumns {
+    let mut comparison = PolicyComparison::new(weight_bound).expect("a bound");
+    let events = PairedEvents {
         losses: &losses,
         weights: [&w1, &w2],
-        ..PairedColumns::default()
+        ..PairedEvents::default()
     };
-    comparison.observe(&columns).expect("in range");
+    comparison.observe(&events).expect("in range");
     comparison.report(confidence).differences
 }
 
@@ -312,7 +312,7 @@ fn normal_and_bootstrap_intervals_hold_on_light_tails() {
 
 #[test]
 fn the_bootstrap_of_a_ratio_is_as_wide_as_the_delta_method() {
-    // Rows divided by a fixed normaliser would make SNIPS as wide as IPS.
+    // Rows divided by a fixed normalizer would make SNIPS as wide as IPS.
     let log = log(Weights::Window(4.0), 20_000, 5);
     let width = |interval, replicates| {
         let plan = Plan {

@@ -1,6 +1,8 @@
 //! Batches, threads and parts of a log.
 
-use egret_offline::{Comparison, Estimator, Evaluation, IntervalKind, PairedColumns, Plan, Report};
+use egret_offline::{
+    Estimator, Evaluation, IntervalKind, PairedEvents, Plan, PolicyComparison, Report,
+};
 use proptest::prelude::*;
 
 use crate::logs::{Log, Weights, level, log};
@@ -23,7 +25,7 @@ fn in_batches(log: &Log, batches: &[usize], threads: usize) -> Report {
         for &batch in batches.iter().chain([&usize::MAX]) {
             let end = log.losses.len().min(start.saturating_add(batch));
             let part = log.part(start..end);
-            evaluation.observe(&part.columns()).expect("in range");
+            evaluation.observe(&part.events()).expect("in range");
             start = end;
         }
         evaluation.leave_out(7);
@@ -68,21 +70,21 @@ fn a_comparison_does_not_depend_on_batches_or_threads() {
     let compare = |batches: &[usize], threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.expect("threads").install(|| {
-            let mut comparison = Comparison::new(Some(1e4)).expect("a bound");
+            let mut comparison = PolicyComparison::new(Some(1e4)).expect("a bound");
             let mut start = 0_usize;
             for &batch in batches.iter().chain([&usize::MAX]) {
                 let end = first.losses.len().min(start.saturating_add(batch));
-                let columns = PairedColumns {
+                let events = PairedEvents {
                     losses: &first.losses[start..end],
                     weights: [&first.weights[start..end], &second.weights[start..end]],
                     predictions: Some([
-                        &first.fhats[start..end],
-                        &first.baselines[start..end],
-                        &second.baselines[start..end],
+                        &first.predicted[start..end],
+                        &first.policy_predicted[start..end],
+                        &second.policy_predicted[start..end],
                     ]),
-                    shares: None,
+                    event_weights: None,
                 };
-                comparison.observe(&columns).expect("in range");
+                comparison.observe(&events).expect("in range");
                 start = end;
             }
             comparison.report(level(0.9))
@@ -102,7 +104,7 @@ fn merging_is_concatenating_but_for_rounding() {
             let first = range.start as u64;
             let mut evaluation = Evaluation::from_row(everything(), first).expect("a plan");
             evaluation
-                .observe(&log.part(range).columns())
+                .observe(&log.part(range).events())
                 .expect("in range");
             evaluation
         };
@@ -132,13 +134,13 @@ fn comparisons_merge_too() {
         log(Weights::Window(2.0), 9_000, 4),
     );
     let part = |range: std::ops::Range<usize>, bound| {
-        let mut comparison = Comparison::new(bound).expect("a bound");
-        let columns = PairedColumns {
+        let mut comparison = PolicyComparison::new(bound).expect("a bound");
+        let events = PairedEvents {
             losses: &first.losses[range.clone()],
             weights: [&first.weights[range.clone()], &second.weights[range]],
-            ..PairedColumns::default()
+            ..PairedEvents::default()
         };
-        comparison.observe(&columns).expect("in range");
+        comparison.observe(&events).expect("in range");
         comparison
     };
     let whole = part(0..9_000, None).report(level(0.95));
@@ -200,21 +202,21 @@ fn parts_that_do_not_follow_one_another_are_refused() {
 fn a_refused_batch_leaves_no_trace() {
     let log = log(Weights::Window(8.0), 5_000, 6);
     let mut evaluation = Evaluation::new(everything()).expect("a plan");
-    evaluation.observe(&log.columns()).expect("in range");
+    evaluation.observe(&log.events()).expect("in range");
     let before = evaluation.report(level(0.95));
     let mut bad = log.clone();
     bad.weights[17] = 1e4 + 1.0;
-    let error = evaluation.observe(&bad.columns()).expect_err("above bound");
+    let error = evaluation.observe(&bad.events()).expect_err("above bound");
     assert_eq!(
         error.to_string(),
         "weight of row 5017 is 10001, above the bound 10000 that was given"
     );
     let error = evaluation
-        .observe(&egret_offline::Columns {
-            fhats: None,
-            ..log.columns()
+        .observe(&egret_offline::WeightedEvents {
+            predicted: None,
+            ..log.events()
         })
         .expect_err("no column");
-    assert!(error.to_string().contains("fhat"), "{error}");
+    assert!(error.to_string().contains("predicted"), "{error}");
     assert_eq!(evaluation.report(level(0.95)), before);
 }

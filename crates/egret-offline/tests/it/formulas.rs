@@ -1,6 +1,6 @@
 //! Every estimator beside its formula, written out plainly.
 
-use egret_offline::{Columns, Estimator, Evaluation, IntervalKind, LowerMean, Plan};
+use egret_offline::{Estimator, Evaluation, IntervalKind, LowerMean, Plan, WeightedEvents};
 
 use crate::logs::{Log, Weights, level, log};
 
@@ -11,18 +11,29 @@ fn from_influences(estimate: f64, influences: &[f64]) -> (f64, f64) {
     (estimate, (squares * n / (n - 1.0)).sqrt())
 }
 
-/// As in the tables of the documentation; h = 1 where there is no share.
+/// As in the tables of the documentation; h = 1 where there are no event weights.
 fn plain(name: &str, log: &Log) -> (f64, f64) {
     let n = log.losses.len();
-    let share = |i: usize| log.shares.as_ref().map_or(1.0, |shares| shares[i]);
-    let h: f64 = (0..n).map(share).sum();
+    let event_weight = |i: usize| {
+        log.event_weights
+            .as_ref()
+            .map_or(1.0, |event_weights| event_weights[i])
+    };
+    let h: f64 = (0..n).map(event_weight).sum();
     let mean = |term: &dyn Fn(usize) -> f64| {
-        let mean = (0..n).map(|i| share(i) * term(i)).sum::<f64>() / h;
-        let influences: Vec<f64> = (0..n).map(|i| share(i) * (term(i) - mean) / h).collect();
+        let mean = (0..n).map(|i| event_weight(i) * term(i)).sum::<f64>() / h;
+        let influences: Vec<f64> = (0..n)
+            .map(|i| event_weight(i) * (term(i) - mean) / h)
+            .collect();
         from_influences(mean, &influences)
     };
-    let (l, w, f, b) = (&log.losses, &log.weights, &log.fhats, &log.baselines);
-    let total: f64 = (0..n).map(|i| share(i) * w[i]).sum();
+    let (l, w, f, b) = (
+        &log.losses,
+        &log.weights,
+        &log.predicted,
+        &log.policy_predicted,
+    );
+    let total: f64 = (0..n).map(|i| event_weight(i) * w[i]).sum();
     match name {
         "ips" => mean(&|i| w[i] * l[i]),
         "clipped-ips:3" => mean(&|i| w[i].min(3.0) * l[i]),
@@ -37,15 +48,19 @@ fn plain(name: &str, log: &Log) -> (f64, f64) {
         }),
         "drs:9" => mean(&|i| b[i] + 9.0 * w[i] / (w[i] * w[i] + 9.0) * (l[i] - f[i])),
         "snips" => {
-            let ratio = (0..n).map(|i| share(i) * w[i] * l[i]).sum::<f64>() / total;
-            let influence = |i: usize| share(i) * w[i] * (l[i] - ratio) / total;
+            let ratio = (0..n).map(|i| event_weight(i) * w[i] * l[i]).sum::<f64>() / total;
+            let influence = |i: usize| event_weight(i) * w[i] * (l[i] - ratio) / total;
             from_influences(ratio, &(0..n).map(influence).collect::<Vec<f64>>())
         }
         "sndr" => {
-            let base = (0..n).map(|i| share(i) * b[i]).sum::<f64>() / h;
-            let ratio = (0..n).map(|i| share(i) * w[i] * (l[i] - f[i])).sum::<f64>() / total;
+            let base = (0..n).map(|i| event_weight(i) * b[i]).sum::<f64>() / h;
+            let ratio = (0..n)
+                .map(|i| event_weight(i) * w[i] * (l[i] - f[i]))
+                .sum::<f64>()
+                / total;
             let influence = |i: usize| {
-                share(i) * (b[i] - base) / h + share(i) * w[i] * (l[i] - f[i] - ratio) / total
+                event_weight(i) * (b[i] - base) / h
+                    + event_weight(i) * w[i] * (l[i] - f[i] - ratio) / total
             };
             from_influences(base + ratio, &(0..n).map(influence).collect::<Vec<f64>>())
         }
@@ -72,10 +87,10 @@ fn estimates_and_normal_intervals_are_the_formulas() {
         Weights::Narrowing,
     ] {
         let mut log = log(weights, 10_001, 8);
-        // Baselines that differ from f̂, and losses between 0 and 1.
+        // Policies' predicted losses that differ from f̂, and losses between 0 and 1.
         for i in 0..log.losses.len() {
-            log.baselines[i] = 0.5 * log.fhats[i] + 0.1;
-            log.losses[i] = (0.7 * log.losses[i] + 0.2 * log.fhats[i]).min(1.0);
+            log.policy_predicted[i] = 0.5 * log.predicted[i] + 0.1;
+            log.losses[i] = (0.7 * log.losses[i] + 0.2 * log.predicted[i]).min(1.0);
         }
         let plan = Plan {
             estimators: NAMES
@@ -288,15 +303,15 @@ fn no_events_and_no_weight_are_no_panic() {
     assert!(report.path.is_empty());
     assert!(report.estimates.iter().all(|row| !row.verdict.is_trust()));
     for n in [1, 2, 50] {
-        let columns = Columns {
+        let events = WeightedEvents {
             losses: &vec![0.5; n],
             weights: &vec![0.0; n],
-            fhats: Some(&vec![0.5; n]),
-            baselines: Some(&vec![0.25; n]),
-            ..Columns::default()
+            predicted: Some(&vec![0.5; n]),
+            policy_predicted: Some(&vec![0.25; n]),
+            ..WeightedEvents::default()
         };
         let mut evaluation = Evaluation::new(plan.clone()).expect("a plan");
-        evaluation.observe(&columns).expect("in range");
+        evaluation.observe(&events).expect("in range");
         let report = evaluation.report(level(0.95));
         assert!(report.estimates.iter().all(|row| !row.verdict.is_trust()));
     }

@@ -1,18 +1,19 @@
 //! Learning from logs whose truth is known.
 
 use egret::{
-    Blueprint, Context, Density, EventRng, Forecaster, LearningRate, Loss, LossCurve, OracleSpec,
-    Propensity, RegressionOracle, Space, Stream,
+    Context, Density, EventRng, Forecaster, LearningRate, Loss, LossCurve, ModelSpec, Observed,
+    OracleSpec, Propensity, RegressionOracle, Space, Stream,
 };
 use egret_offline::{
-    Atoms, Checkpoint, Criterion, Epoch, LearningError, LoggedExample, Method, OfflineProtocol,
-    Order, Parts, Recipe, RecipeError, Split, Trained, Training, TrainingSettings,
+    CandidateError, Checkpoint, Criterion, Epoch, LearningError, OfflineProtocol, Order,
+    PointMasses, Split, SplitRows, Trained, Training, TrainingCandidate, TrainingMethod,
+    TrainingSettings,
 };
 
-type Log = Vec<LoggedExample<Context, f64>>;
+type Log = Vec<Observed<Context, f64>>;
 
-fn blueprint(context_dim: usize) -> Blueprint {
-    Blueprint {
+fn spec(context_dim: usize) -> ModelSpec {
+    ModelSpec {
         space: Space::Interval {
             low: 0.0,
             high: 1.0,
@@ -36,7 +37,7 @@ impl World {
         (0..n).map(|event| self.event(event)).collect()
     }
 
-    fn event(&self, event: u64) -> LoggedExample<Context, f64> {
+    fn event(&self, event: u64) -> Observed<Context, f64> {
         let mut rng = EventRng::new(self.seed, event, Stream::World);
         let x = rng.unit();
         let low = rng.unit() < self.share;
@@ -47,11 +48,12 @@ impl World {
             (self.cut + rest * rng.unit(), (1.0 - self.share) / rest)
         };
         let loss = (self.truth)(x, action) + 0.1 * (rng.unit() - 0.5);
-        LoggedExample {
+        Observed {
             x: Context::dense(vec![x]).expect("finite"),
             action,
             propensity: Propensity::Density(Density::new(density).expect("positive")),
             loss: Loss::new(loss.clamp(0.0, 1.0)).expect("clamped"),
+            tau: None,
         }
     }
 }
@@ -75,13 +77,13 @@ fn one_valley(x: f64, a: f64) -> f64 {
     }
 }
 
-fn ridge(method: Method) -> Recipe {
+fn ridge(method: TrainingMethod) -> TrainingCandidate {
     let oracle = OracleSpec::LeastSquares {
         forecaster: Forecaster::Ridge,
         lambda: 1.0,
         squares: false,
     };
-    Recipe {
+    TrainingCandidate {
         training: TrainingSettings {
             method,
             ..TrainingSettings::default()
@@ -91,8 +93,8 @@ fn ridge(method: Method) -> Recipe {
     }
 }
 
-fn network(method: Method) -> Recipe {
-    Recipe {
+fn network(method: TrainingMethod) -> TrainingCandidate {
+    TrainingCandidate {
         oracle: OracleSpec::Argmin {
             hidden: Some([6, 5]),
             learning_rate: LearningRate::new(0.02, 500.0).expect("in range"),
@@ -107,21 +109,21 @@ fn network(method: Method) -> Recipe {
     }
 }
 
-fn methods() -> [Method; 3] {
+fn methods() -> [TrainingMethod; 3] {
     [
-        Method::DirectMethod,
-        Method::clipped_ips(),
-        Method::doubly_robust(),
+        TrainingMethod::DirectMethod,
+        TrainingMethod::clipped_ips(),
+        TrainingMethod::doubly_robust(),
     ]
 }
 
-fn parts(log: &Log) -> Parts {
+fn parts(log: &Log) -> SplitRows {
     Split::paper().parts(log.len(), Order::Log)
 }
 
-fn train(recipe: &Recipe, log: &Log) -> Trained<Context, f64> {
-    recipe
-        .train(&blueprint(1), log, &parts(log))
+fn train(candidate: &TrainingCandidate, log: &Log) -> Trained<Context, f64> {
+    candidate
+        .train(&spec(1), log, &parts(log))
         .expect("it can be learned from")
 }
 
@@ -129,16 +131,16 @@ fn train(recipe: &Recipe, log: &Log) -> Trained<Context, f64> {
 fn greedy_loss(oracle: &dyn RegressionOracle<Context, f64>, truth: fn(f64, f64) -> f64) -> f64 {
     let actions: Vec<f64> = (0..500).map(|i| (f64::from(i) + 0.5) / 500.0).collect();
     let contexts = 50;
-    let (mut buffer, mut fhats, mut sum) = (Vec::new(), Vec::new(), 0.0);
+    let (mut buffer, mut predicted, mut sum) = (Vec::new(), Vec::new(), 0.0);
     for i in 0..contexts {
         let x = (f64::from(i) + 0.5) / f64::from(contexts);
         let context = Context::dense(vec![x]).expect("finite");
         LossCurve::new(oracle, &context, &mut buffer)
             .expect("one feature")
-            .predict(&actions, &mut fhats)
+            .predict(&actions, &mut predicted)
             .expect("numbers");
         let best = (0..actions.len())
-            .min_by(|&a, &b| fhats[a].total_cmp(&fhats[b]))
+            .min_by(|&a, &b| predicted[a].total_cmp(&predicted[b]))
             .expect("there are actions");
         sum += truth(x, actions[best]);
     }
@@ -195,10 +197,10 @@ fn training_stops_and_keeps_the_best_epoch() {
     };
     let log = world.log(1_000);
     for criterion in [Criterion::SquaredError, Criterion::Value] {
-        let mut recipe = network(Method::DirectMethod);
-        recipe.training.epochs = 500;
-        recipe.training.criterion = criterion;
-        let trained = train(&recipe, &log);
+        let mut candidate = network(TrainingMethod::DirectMethod);
+        candidate.training.epochs = 500;
+        candidate.training.criterion = criterion;
+        let trained = train(&candidate, &log);
         let watched = |epoch: &Epoch| match criterion {
             Criterion::SquaredError => epoch.validation.squared_error.expect("rows"),
             Criterion::Value => epoch.validation.value.expect("rows"),
@@ -211,8 +213,8 @@ fn training_stops_and_keeps_the_best_epoch() {
         assert_eq!(watched(best), least);
         assert_eq!(best.validation, trained.validation);
         // The oracle is the best epoch's, not the last one's: training for just so long gives the same.
-        recipe.training.epochs = trained.best_epoch;
-        let again = train(&recipe, &log);
+        candidate.training.epochs = trained.best_epoch;
+        let again = train(&candidate, &log);
         assert_eq!(again.oracle.save(), trained.oracle.save());
     }
 }
@@ -229,26 +231,26 @@ fn without_validation_all_epochs_are_run() {
     let parts = Split::new(1.0, 0.0, 0.0)
         .expect("sums to 1")
         .parts(log.len(), Order::Log);
-    let mut recipe = network(Method::DirectMethod);
-    recipe.training.epochs = 7;
-    let trained = recipe
-        .train(&blueprint(1), &log, &parts)
+    let mut candidate = network(TrainingMethod::DirectMethod);
+    candidate.training.epochs = 7;
+    let trained = candidate
+        .train(&spec(1), &log, &parts)
         .expect("it can be learned from");
     assert_eq!((trained.best_epoch, trained.history.len()), (7, 7));
     assert_eq!(trained.validation.squared_error, None);
 }
 
 /// Trains with an interruption after so many epochs; the checkpoint goes through bytes.
-fn interrupted(recipe: &Recipe, log: &Log, after: usize) -> Trained<Context, f64> {
-    let resumed = recipe.train_with(&blueprint(1), log, &parts(log), |lesson, settings| {
-        let mut training = Training::new(lesson, settings.clone())?;
+fn interrupted(candidate: &TrainingCandidate, log: &Log, after: usize) -> Trained<Context, f64> {
+    let resumed = candidate.train_with(&spec(1), log, &parts(log), |task, settings| {
+        let mut training = Training::new(task, settings.clone())?;
         for _ in 0..after {
             training.epoch()?;
         }
         let bytes = training.checkpoint().save();
         drop(training);
         let checkpoint = Checkpoint::load(&bytes)?;
-        Training::resume(lesson, settings, &checkpoint)?.run(|_| ())
+        Training::resume(task, settings, &checkpoint)?.run(|_| ())
     });
     resumed.expect("its own checkpoint")
 }
@@ -263,12 +265,12 @@ fn an_interrupted_training_ends_with_the_same_bits() {
     };
     let log = world.log(400);
     for method in methods() {
-        let mut recipe = network(method);
-        recipe.training.epochs = 3;
-        let whole = train(&recipe, &log);
+        let mut candidate = network(method);
+        candidate.training.epochs = 3;
+        let whole = train(&candidate, &log);
         // Folds have their epochs too: cuts fall within and between them.
         for after in 0..=whole.history.len() {
-            let cut = interrupted(&recipe, &log, after);
+            let cut = interrupted(&candidate, &log, after);
             assert_eq!(cut.oracle.save(), whole.oracle.save(), "{method:?} {after}");
             assert_eq!(cut.history, whole.history);
         }
@@ -284,35 +286,38 @@ fn a_checkpoint_of_something_else_is_refused() {
         truth: one_valley,
     };
     let (log, other) = (world.log(200), world.log(220));
-    let recipe = network(Method::DirectMethod);
-    let checkpoint = recipe
-        .train_with(&blueprint(1), &log, &parts(&log), |lesson, settings| {
-            let mut training = Training::new(lesson, settings)?;
+    let candidate = network(TrainingMethod::DirectMethod);
+    let checkpoint = candidate
+        .train_with(&spec(1), &log, &parts(&log), |task, settings| {
+            let mut training = Training::new(task, settings)?;
             training.epoch()?;
             Ok(training.checkpoint())
         })
         .expect("one epoch");
-    let resume = |recipe: &Recipe, log: &Log| {
-        let resumed = recipe.train_with(&blueprint(1), log, &parts(log), |lesson, settings| {
-            Training::resume(lesson, settings, &checkpoint).map(|_| ())
+    let resume = |candidate: &TrainingCandidate, log: &Log| {
+        let resumed = candidate.train_with(&spec(1), log, &parts(log), |task, settings| {
+            Training::resume(task, settings, &checkpoint).map(|_| ())
         });
         resumed.err()
     };
-    assert_eq!(resume(&recipe, &log), None);
-    let mut longer = recipe.clone();
+    assert_eq!(resume(&candidate, &log), None);
+    let mut longer = candidate.clone();
     longer.training.epochs += 5;
     assert_eq!(resume(&longer, &log), None);
-    let refused = |error| Some(RecipeError::Learning(error));
-    let mut robust = recipe.clone();
-    robust.training.method = Method::doubly_robust();
+    let refused = |error| Some(CandidateError::Learning(error));
+    let mut robust = candidate.clone();
+    robust.training.method = TrainingMethod::doubly_robust();
     assert_eq!(resume(&robust, &log), refused(LearningError::OtherSettings));
-    assert_eq!(resume(&recipe, &other), refused(LearningError::OtherLesson));
-    let mut seeded = recipe.clone();
+    assert_eq!(
+        resume(&candidate, &other),
+        refused(LearningError::OtherTask)
+    );
+    let mut seeded = candidate.clone();
     seeded.training.seed = 1;
     assert_eq!(resume(&seeded, &log), refused(LearningError::OtherSettings));
-    let mut wider = recipe;
+    let mut wider = candidate;
     wider.oracle = OracleSpec::paper();
-    assert_eq!(resume(&wider, &log), refused(LearningError::OtherLesson));
+    assert_eq!(resume(&wider, &log), refused(LearningError::OtherTask));
 }
 
 #[test]
@@ -325,16 +330,16 @@ fn a_seed_is_a_training_on_any_number_of_threads() {
     };
     let log = world.log(1_500);
     let on = |threads: usize, seed: u64| {
-        let mut recipe = network(Method::doubly_robust());
-        recipe.training.epochs = 2;
-        recipe.training.criterion = Criterion::Value;
-        recipe.training.seed = seed;
+        let mut candidate = network(TrainingMethod::doubly_robust());
+        candidate.training.epochs = 2;
+        candidate.training.criterion = Criterion::Value;
+        candidate.training.seed = seed;
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .expect("threads")
             .install(|| {
-                let trained = train(&recipe, &log);
+                let trained = train(&candidate, &log);
                 (trained.oracle.save(), trained.history)
             })
     };
@@ -359,15 +364,15 @@ fn point_masses_count_as_told() {
         example.loss = Loss::new(1.0).expect("in range");
     }
     let state = |method, log: &Log| train(&ridge(method), log).oracle.save();
-    let capped = Method::ClippedIps {
+    let capped = TrainingMethod::ClippedIps {
         cap: 5.0,
-        atoms: Atoms::Cap,
+        point_masses: PointMasses::Cap,
     };
     // Whether the losses of point masses change what is learned.
     for (method, counts) in [
-        (Method::DirectMethod, true),
+        (TrainingMethod::DirectMethod, true),
         (capped, true),
-        (Method::clipped_ips(), false),
+        (TrainingMethod::clipped_ips(), false),
     ] {
         let differs = state(method, &log) != state(method, &otherwise);
         assert_eq!(differs, counts, "{method:?}");
@@ -375,11 +380,11 @@ fn point_masses_count_as_told() {
     for example in &mut log {
         example.propensity = Propensity::PointMass;
     }
-    let refused = ridge(Method::clipped_ips()).train(&blueprint(1), &log, &parts(&log));
-    let expected = RecipeError::Learning(LearningError::NothingCounts { rows: 320 });
+    let refused = ridge(TrainingMethod::clipped_ips()).train(&spec(1), &log, &parts(&log));
+    let expected = CandidateError::Learning(LearningError::NothingCounts { rows: 320 });
     assert_eq!(refused.err(), Some(expected));
     assert!(
-        train(&ridge(Method::DirectMethod), &log)
+        train(&ridge(TrainingMethod::DirectMethod), &log)
             .validation
             .value
             .is_none()
@@ -398,7 +403,7 @@ fn a_context_that_cannot_be_read_is_named() {
     log[33].x = Context::dense(vec![1.0, 2.0]).expect("finite");
     for method in methods() {
         let error = network(method)
-            .train(&blueprint(1), &log, &parts(&log))
+            .train(&spec(1), &log, &parts(&log))
             .err()
             .expect("row 33 has two features");
         assert_eq!(
@@ -424,7 +429,7 @@ fn settings_that_cannot_be_are_refused() {
         |settings| settings.epochs = 0,
         |settings| settings.patience = 0,
         |settings| {
-            settings.method = Method::DoublyRobust {
+            settings.method = TrainingMethod::DoublyRobust {
                 cap: f64::NAN,
                 folds: 2,
                 draws: 1,
@@ -432,13 +437,13 @@ fn settings_that_cannot_be_are_refused() {
         },
     ];
     for spoil in spoil {
-        let mut recipe = network(Method::DirectMethod);
-        spoil(&mut recipe.training);
-        let refused = recipe.train(&blueprint(1), &log, &parts(&log)).err();
+        let mut candidate = network(TrainingMethod::DirectMethod);
+        spoil(&mut candidate.training);
+        let refused = candidate.train(&spec(1), &log, &parts(&log)).err();
         assert!(
             matches!(
                 refused,
-                Some(RecipeError::Learning(LearningError::OutOfRange(_)))
+                Some(CandidateError::Learning(LearningError::OutOfRange(_)))
             ),
             "{refused:?}"
         );
@@ -455,7 +460,7 @@ fn the_papers_protocol_learns() {
     };
     let log = world.log(5_000);
     let protocol = OfflineProtocol::paper(1, 2).expect("in range");
-    let outcome = protocol.learn(&blueprint(1), &log).expect("learned");
+    let outcome = protocol.learn(&spec(1), &log).expect("learned");
     assert_eq!((outcome.trained.len(), outcome.parts.test.len()), (2, 500));
     let best = &outcome.trained[outcome.best];
     for other in &outcome.trained {

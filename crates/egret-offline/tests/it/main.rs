@@ -6,6 +6,6 @@ mod determinism;
 mod formulas;
 mod learning;
 mod logs;
+mod policies;
 mod selection;
-mod targets;
 mod verdicts;

@@ -1,23 +1,25 @@
 //! Selection among candidates whose true values are known.
 
+use std::ops::ControlFlow;
+
 use egret::{
-    AnyLearner, Blueprint, Context, Density, EventRng, Forecaster, LearningRate, Loss, LossCurve,
-    Model, OracleSpec, Propensity, RegressionOracle, Settings, Space, Stream,
+    Context, Density, EventRng, Forecaster, LearningRate, Loss, LossCurve, Model, ModelSpec,
+    Observed, OracleSpec, Propensity, RegressionOracle, Settings, Space, Stream,
 };
 use egret_offline::{
-    Judging, LoggedExample, Method, Order, Parts, Recipe, Selection, SelectionError, ServedPolicy,
-    Split, Standing, TrainingSettings,
+    CandidateStanding, Order, Selection, SelectionError, SelectionSettings, ServedPolicy, Split,
+    SplitRows, TrainingCandidate, TrainingMethod, TrainingSettings,
 };
 use egret_testkit::allowed_misses;
 
-type Log = Vec<LoggedExample<Context, f64>>;
+type Log = Vec<Observed<Context, f64>>;
 
 /// Contexts are 0 or 1.
 const CONTEXTS: [f64; 2] = [0.0, 1.0];
 const M: usize = 4;
 
-fn blueprint() -> Blueprint {
-    Blueprint {
+fn spec() -> ModelSpec {
+    ModelSpec {
         space: Space::Interval {
             low: 0.0,
             high: 1.0,
@@ -41,22 +43,23 @@ fn log(seed: u64, n: u64) -> Log {
             let x = CONTEXTS[usize::from(rng.unit() < 0.5)];
             let action = rng.unit().sqrt();
             let loss = f64::from(u8::from(rng.unit() < truth(x, action)));
-            LoggedExample {
+            Observed {
                 x: Context::dense(vec![x]).expect("finite"),
                 action,
                 propensity: Propensity::Density(Density::new(2.0 * action).expect("positive")),
                 loss: Loss::new(loss).expect("0 or 1"),
+                tau: None,
             }
         })
         .collect()
 }
 
-fn parts(log: &Log) -> Parts {
+fn parts(log: &Log) -> SplitRows {
     let split = Split::new(0.5, 0.0, 0.5).expect("sums to 1");
     split.parts(log.len(), Order::Log)
 }
 
-fn training(method: Method) -> TrainingSettings {
+fn training(method: TrainingMethod) -> TrainingSettings {
     TrainingSettings {
         method,
         steps: 1,
@@ -67,32 +70,35 @@ fn training(method: Method) -> TrainingSettings {
 }
 
 /// Sees x·a, and so what suits whom.
-fn good() -> Recipe {
-    Recipe {
+fn good() -> TrainingCandidate {
+    TrainingCandidate {
         oracle: OracleSpec::LeastSquares {
             forecaster: Forecaster::Ridge,
             lambda: 1.0,
             squares: false,
         },
-        training: training(Method::clipped_ips()),
+        training: training(TrainingMethod::clipped_ips()),
     }
 }
 
 /// Is held back so much that it sees next to nothing.
-fn poor() -> Recipe {
-    Recipe {
+fn poor() -> TrainingCandidate {
+    TrainingCandidate {
         oracle: OracleSpec::Argmin {
             hidden: None,
             learning_rate: LearningRate::new(1e-9, 1.0).expect("in range"),
             seed: 0,
         },
-        training: training(Method::DirectMethod),
+        training: training(TrainingMethod::DirectMethod),
     }
 }
 
-fn select(log: &Log, recipes: &[Recipe], level: f64) -> Selection<f64> {
-    let judging = Judging { level, seed: 5 };
-    Selection::new(&blueprint(), log, &parts(log), recipes, judging, |_| ()).expect("judged")
+fn select(log: &Log, candidates: &[TrainingCandidate], level: f64) -> Selection<f64> {
+    let settings = SelectionSettings { level, seed: 5 };
+    Selection::new(&spec(), log, &parts(log), candidates, settings, |_| {
+        ControlFlow::Continue(())
+    })
+    .expect("judged")
 }
 
 /// The value of the best of M by an oracle: each of many equal cells of [0, 1] by the chance that it is played.
@@ -101,19 +107,19 @@ fn value(oracle: &dyn RegressionOracle<Context, f64>) -> f64 {
     let actions: Vec<f64> = (0..CELLS)
         .map(|i| (i as f64 + 0.5) / CELLS as f64)
         .collect();
-    let (mut buffer, mut fhats, mut sum) = (Vec::new(), Vec::new(), 0.0);
+    let (mut buffer, mut predicted, mut sum) = (Vec::new(), Vec::new(), 0.0);
     for x in CONTEXTS {
         let context = Context::dense(vec![x]).expect("finite");
         LossCurve::new(oracle, &context, &mut buffer)
             .expect("one feature")
-            .predict(&actions, &mut fhats)
+            .predict(&actions, &mut predicted)
             .expect("numbers");
         let mut order: Vec<usize> = (0..CELLS).collect();
-        order.sort_by(|&a, &b| fhats[a].total_cmp(&fhats[b]));
+        order.sort_by(|&a, &b| predicted[a].total_cmp(&predicted[b]));
         let mut start = 0;
         while start < CELLS {
             // Cells that look alike share their chance.
-            let alike = |&place: &usize| fhats[order[place]] == fhats[order[start]];
+            let alike = |&place: &usize| predicted[order[place]] == predicted[order[start]];
             let end = (start..CELLS).take_while(alike).last().expect("itself") + 1;
             let at_least = |better: usize| (1.0 - better as f64 / CELLS as f64).powi(M as i32);
             let share = (at_least(start) - at_least(end)) / (end - start) as f64;
@@ -136,17 +142,17 @@ fn all_intervals_hold_at_once() {
         learning_rate: LearningRate::default(),
         seed: 1,
     };
-    let recipes = [good(), poor(), network];
+    let candidates = [good(), poor(), network];
     let (mut misses, mut width) = (0, 0.0);
     for seed in 0..trials {
-        let selection = select(&log(seed, 600), &recipes, level);
+        let selection = select(&log(seed, 600), &candidates, level);
         let held = selection.entries.iter().all(|entry| {
             let value = value(&*entry.trained.oracle);
-            let interval = &entry.judged.interval;
+            let interval = &entry.value.interval;
             interval.low <= value && value <= interval.high
         });
         misses += u64::from(!held);
-        let best = &selection.best().judged.interval;
+        let best = &selection.best().value.interval;
         width += (best.high - best.low) / trials as f64;
     }
     // 69 of 200 at 20%, but for one chance in a million.
@@ -170,14 +176,14 @@ fn point_masses_weigh_nothing_and_count() {
             ),
         };
     }
-    let mut recipe = good();
-    recipe.training.policy = ServedPolicy::BestOf { m: 1 };
-    let selection = select(&log, &[recipe], 0.95);
-    let judged = &selection.best().judged;
+    let mut candidate = good();
+    candidate.training.policy = ServedPolicy::BestOf { m: 1 };
+    let selection = select(&log, &[candidate], 0.95);
+    let value = &selection.best().value;
     // Left out, they would make it 2.
-    assert!((judged.interval.estimate - 1.0).abs() < 1e-9, "{judged:?}");
-    assert_eq!(judged.interval.n, 200);
-    assert!((judged.estimate - 1.0).abs() < 1e-9, "{judged:?}");
+    assert!((value.interval.estimate - 1.0).abs() < 1e-9, "{value:?}");
+    assert_eq!(value.interval.n, 200);
+    assert!((value.estimate - 1.0).abs() < 1e-9, "{value:?}");
 }
 
 #[test]
@@ -195,23 +201,25 @@ fn one_that_no_row_speaks_of_does_not_win() {
     sharp.training.policy = ServedPolicy::Smooth { tau: 16.0 };
     let mut blunt = good();
     blunt.training.policy = ServedPolicy::BestOf { m: 1 };
-    for recipes in [
+    for candidates in [
         [sharp.clone(), blunt.clone()],
         [blunt.clone(), sharp.clone()],
     ] {
-        let selection = select(&log, &recipes, 0.95);
-        let unknown = |place: usize| selection.entries[place].judged.estimate.is_nan();
+        let selection = select(&log, &candidates, 0.95);
+        let unknown = |place: usize| selection.entries[place].value.estimate.is_nan();
         assert_eq!(
             [unknown(0), unknown(1)],
-            recipes.each_ref().map(|of| *of == sharp)
+            candidates.each_ref().map(|of| *of == sharp)
         );
-        assert_eq!(selection.best().recipe, blunt);
+        assert_eq!(selection.best().candidate, blunt);
     }
-    let judging = Judging {
+    let settings = SelectionSettings {
         level: 0.95,
         seed: 5,
     };
-    let alone = Selection::new(&blueprint(), &log, &parts(&log), &[sharp], judging, |_| ());
+    let alone = Selection::new(&spec(), &log, &parts(&log), &[sharp], settings, |_| {
+        ControlFlow::Continue(())
+    });
     assert_eq!(
         alone.err(),
         Some(SelectionError::NothingToJudgeBy { rows: 1_000 })
@@ -230,7 +238,7 @@ fn the_better_of_two_is_found_and_proved() {
             .collect();
         assert!(values[1] + 0.1 < values[0], "{values:?}");
         found += u32::from(selection.winner == 1);
-        proved += u32::from(selection.best().judged.standing == Standing::Best);
+        proved += u32::from(selection.best().value.standing == CandidateStanding::Best);
     }
     assert_eq!(found, 40);
     // Measured: 38.
@@ -240,16 +248,19 @@ fn the_better_of_two_is_found_and_proved() {
 #[test]
 fn twins_are_a_tie() {
     let mut twin = good();
-    twin.training.method = Method::doubly_robust();
+    twin.training.method = TrainingMethod::doubly_robust();
     let selection = select(&log(1, 2_000), &[good(), twin], 0.95);
     let other = 1 - selection.winner;
-    assert_eq!(selection.best().judged.standing, Standing::LowestEstimate);
-    let judged = &selection.entries[other].judged;
-    assert_eq!(judged.standing, Standing::NotToldApart);
+    assert_eq!(
+        selection.best().value.standing,
+        CandidateStanding::LowestEstimate
+    );
+    let value = &selection.entries[other].value;
+    assert_eq!(value.standing, CandidateStanding::Tied);
     let sentence = selection.sentence();
-    let name = selection.entries[other].recipe.name();
+    let name = selection.entries[other].candidate.name();
     assert!(
-        sentence.ends_with(&format!("do not tell it apart from {name}")),
+        sentence.ends_with(&format!("tied with {name}")),
         "{sentence}"
     );
 }
@@ -258,22 +269,19 @@ fn twins_are_a_tie() {
 fn the_winner_is_a_model_that_decides() {
     let selection = select(&log(2, 2_000), &[poor(), good()], 0.95);
     let model = selection.model(Settings::paper()).expect("a model");
-    let mut again = Model::load(&model.save()).expect("just saved");
-    assert_eq!(again.blueprint().oracle, good().oracle);
+    let again = Model::<f64>::load(&model.save()).expect("just saved");
+    assert_eq!(again.spec().oracle, good().oracle);
     // 1,000 rows to train on are 125 batches: γ goes on from there.
-    assert_eq!(again.version(), 125);
-    let AnyLearner::Number(learner) = &mut again.learner else {
-        panic!("an interval has numbers");
-    };
+    assert_eq!(again.batches_learned(), 125);
     assert_eq!(
-        learner.oracle().save(),
+        again.learner().oracle().save(),
         selection.best().trained.oracle.save()
     );
     let mut mean = [0.0; 2];
     for event in 0..200 {
         for (mean, x) in mean.iter_mut().zip(CONTEXTS) {
             let context = Context::dense(vec![x]).expect("finite");
-            let decision = learner.decide(event, &context).expect("an action");
+            let decision = again.decide(event, &context).expect("an action");
             *mean += decision.action / 200.0;
         }
     }
@@ -292,7 +300,7 @@ fn threads_change_nothing() {
                 let selection = select(&log, &[poor(), good()], 0.95);
                 let entries = selection.entries.into_iter();
                 entries
-                    .map(|entry| (entry.trained.oracle.save(), entry.judged))
+                    .map(|entry| (entry.trained.oracle.save(), entry.value))
                     .collect::<Vec<_>>()
             })
     };
@@ -302,17 +310,20 @@ fn threads_change_nothing() {
 #[test]
 fn what_cannot_be_judged_is_refused() {
     let log = log(4, 100);
-    let judging = Judging {
+    let settings = SelectionSettings {
         level: 0.95,
         seed: 1,
     };
-    let run = |log: &Log, parts: &Parts, recipes: &[Recipe]| {
-        Selection::new(&blueprint(), log, parts, recipes, judging, |_| ()).err()
+    let run = |log: &Log, parts: &SplitRows, candidates: &[TrainingCandidate]| {
+        Selection::new(&spec(), log, parts, candidates, settings, |_| {
+            ControlFlow::Continue(())
+        })
+        .err()
     };
     let none = run(&log, &parts(&log), &[]);
     assert!(matches!(
         none,
-        Some(SelectionError::NothingToJudgeBy { .. } | SelectionError::NoRecipe)
+        Some(SelectionError::NothingToJudgeBy { .. } | SelectionError::NoCandidate)
     ));
     let all_train = Split::new(1.0, 0.0, 0.0).expect("sums to 1");
     let parts_without = all_train.parts(log.len(), Order::Log);
@@ -320,21 +331,22 @@ fn what_cannot_be_judged_is_refused() {
         run(&log, &parts_without, &[good()]),
         Some(SelectionError::NothingToJudgeBy { rows: 0 })
     );
-    let mut atoms = log.clone();
-    atoms
+    let mut point_masses = log.clone();
+    point_masses
         .iter_mut()
         .for_each(|example| example.propensity = Propensity::PointMass);
     let mut direct = good();
-    direct.training.method = Method::DirectMethod;
+    direct.training.method = TrainingMethod::DirectMethod;
     assert_eq!(
-        run(&atoms, &parts(&atoms), &[direct]),
+        run(&point_masses, &parts(&point_masses), &[direct]),
         Some(SelectionError::NothingToJudgeBy { rows: 50 })
     );
-    let error = run(&atoms, &parts(&atoms), &[good()]).expect("nothing to learn from");
+    let error =
+        run(&point_masses, &parts(&point_masses), &[good()]).expect("nothing to learn from");
     assert!(
         error
             .to_string()
-            .starts_with("candidate ridge ips: none of the 50 rows"),
+            .starts_with("candidate ridge ips: none of the 50 training rows"),
         "{error}"
     );
 }

@@ -18,7 +18,7 @@ fn usual() -> Plan {
 
 fn rows(log: &Log, left_out: u64) -> Vec<Estimate> {
     let mut evaluation = Evaluation::new(usual()).expect("a plan");
-    evaluation.observe(&log.columns()).expect("in range");
+    evaluation.observe(&log.events()).expect("in range");
     evaluation.leave_out(left_out);
     evaluation.report(level(0.95)).estimates
 }
@@ -74,7 +74,7 @@ fn impossible_weights_leave_no_value() {
 }
 
 #[test]
-fn atoms_are_named_with_their_share() {
+fn events_left_out_are_named_with_their_share() {
     let log = log(Weights::Window(4.0), 7_500, 2);
     let (kind, words) = verdict(&log, 2_500, Normal);
     assert_eq!(kind, VerdictKind::LeftOut);

@@ -1,8 +1,8 @@
 use std::sync::LazyLock;
 
 use egret_report::{
-    Axis, Colour, Interval, IntervalChart, IntervalRow, Line, LineChart, Picture, Quantiles,
-    Series, SpreadChart, SpreadRow,
+    Axis, Colour, ConfidenceInterval, IntervalChart, IntervalRow, Line, LineChart, Picture,
+    Quantiles, Series, SpreadChart, SpreadRow,
 };
 use tiny_skia::Pixmap;
 
@@ -31,7 +31,7 @@ pub fn intervals(rows: usize, series: usize) -> IntervalChart {
             .into_iter()
             .enumerate()
             .map(|(row, label)| {
-                let interval = |place: usize| Interval {
+                let interval = |place: usize| ConfidenceInterval {
                     low: 0.01 * (row + place) as f64 - 0.1,
                     point: 0.01 * (row + place) as f64 - 0.08,
                     high: 0.01 * (row + place) as f64 - 0.05,
@@ -200,7 +200,7 @@ fn the_same_chart_gives_the_same_bytes() {
 #[test]
 fn what_lies_beyond_the_axis_is_cut_and_marked() {
     let mut chart = intervals(1, 1);
-    chart.rows[0].values[0] = Some(Interval {
+    chart.rows[0].values[0] = Some(ConfidenceInterval {
         low: -9.0,
         point: 0.5,
         high: 9.0,

@@ -1,4 +1,6 @@
-use egret_report::{Axis, ChartError, Interval, IntervalChart, LineChart, Quantiles, SpreadChart};
+use egret_report::{
+    Axis, ChartError, ConfidenceInterval, IntervalChart, LineChart, Quantiles, SpreadChart,
+};
 
 use crate::charts::{intervals, lines, spread};
 
@@ -33,7 +35,7 @@ fn what_is_not_finite_is_refused_with_its_place() {
             values[end] = bad;
             let [low, point, high] = values;
             let mut chart = intervals(3, 2);
-            chart.rows[1].values[1] = Some(Interval { low, point, high });
+            chart.rows[1].values[1] = Some(ConfidenceInterval { low, point, high });
             let error = chart.draw().expect_err("refused").to_string();
             let expected = format!(
                 "row \"{}\", series \"κ∞ = 1\": {bad} is not a finite number",
@@ -69,7 +71,7 @@ fn what_is_not_finite_is_refused_with_its_place() {
 #[test]
 fn what_is_the_wrong_way_round_is_refused() {
     let mut chart = intervals(2, 1);
-    chart.rows[0].values[0] = Some(Interval {
+    chart.rows[0].values[0] = Some(ConfidenceInterval {
         low: 0.2,
         point: 0.1,
         high: 0.1,
@@ -122,7 +124,7 @@ fn one_value_is_enough() {
     assert!(chart.draw().is_ok());
     let mut chart = intervals(1, 1);
     chart.reference = None;
-    chart.rows[0].values[0] = Some(Interval {
+    chart.rows[0].values[0] = Some(ConfidenceInterval {
         low: 0.0,
         point: 0.0,
         high: 0.0,

@@ -13,7 +13,7 @@ use crate::model::{self, ActionKind, AnyAction, Kind, KindError, Model, ModelErr
 /// use egret::{AnyModel, Context, Kind, ModelSpec, Settings};
 ///
 /// let spec = ModelSpec::from_parts("box:0,1,10,20".parse()?, None, 2);
-/// let model = AnyModel::from_spec(spec, Settings::paper())?;
+/// let model = AnyModel::from_spec(spec, Settings::default())?;
 /// let decision = model.decide(1, &Context::dense(vec![0.5, 1.0])?)?;
 /// assert_eq!((model.kind(), decision.action.kind()), (Kind::Vector, Kind::Vector));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

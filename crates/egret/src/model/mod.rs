@@ -66,7 +66,7 @@ impl<A: ActionKind> Model<A> {
         space: impl ActionSpace<Action = A>,
         context_dim: usize,
     ) -> Result<Self, ModelError> {
-        Self::with_settings(space, context_dim, Settings::paper())
+        Self::with_settings(space, context_dim, Settings::default())
     }
 
     /// The default oracle under other settings, such as another seed.
@@ -420,6 +420,15 @@ mod tests {
             play(&mut loaded, 1_000..1_050).to_bits()
         );
         assert_eq!(model.save(), loaded.save());
+    }
+
+    #[test]
+    fn new_is_the_default_under_seed_0() {
+        let model = Model::new(Interval::new(0.0, 1.0).expect("in order"), 2).expect("a model");
+        assert_eq!(model.settings(), &Settings::default());
+        assert_eq!(model.spec().oracle, OracleSpec::default_on_interval(0));
+        assert_ne!(Settings::default(), Settings::paper());
+        assert_eq!(model.save(), on_unit_interval(0).save());
     }
 
     #[test]

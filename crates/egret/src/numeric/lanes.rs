@@ -1,18 +1,20 @@
-//! Reductions in a fixed order: eight lanes, then a fixed tree, whatever vectors the machine has.
+//! Sums in a fixed order: eight lanes, then a fixed tree, whatever vectors the machine has.
+//!
+//! The same bits on every machine and any number of threads need reductions like these, in an oracle of your own too.
 
 /// How many partial sums a reduction keeps. Part of the result's definition: do not tune per machine.
-pub(crate) const LANES: usize = 8;
+pub const LANES: usize = 8;
 
 /// Adds the lanes in one order.
 #[inline]
-pub(crate) fn tree(lanes: [f64; LANES]) -> f64 {
+pub fn tree(lanes: [f64; LANES]) -> f64 {
     let [a, b, c, d, e, f, g, h] = lanes;
     ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
 /// Σ aᵢ bᵢ; both slices have the same length.
 #[inline]
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len(), "a dot product pairs its factors");
     let mut lanes = [0.0; LANES];
     let (a_chunks, a_rest) = a.as_chunks::<LANES>();
@@ -30,7 +32,7 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// Σ aᵢ.
 #[inline]
-pub(crate) fn sum(a: &[f64]) -> f64 {
+pub fn sum(a: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
     let (chunks, rest) = a.as_chunks::<LANES>();
     for a in chunks {
@@ -44,6 +46,38 @@ pub(crate) fn sum(a: &[f64]) -> f64 {
     tree(lanes)
 }
 
+/// Eight numbers at a time, the last eight filled up with zeros.
+pub struct Lanes<'a> {
+    whole: std::slice::Iter<'a, [f64; LANES]>,
+    rest: Option<[f64; LANES]>,
+}
+
+impl<'a> Lanes<'a> {
+    #[inline(always)]
+    /// The numbers of a slice.
+    pub fn of(values: &'a [f64]) -> Self {
+        let (whole, rest) = values.as_chunks::<LANES>();
+        let mut last = [0.0; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        Self {
+            whole: whole.iter(),
+            rest: (!rest.is_empty()).then_some(last),
+        }
+    }
+}
+
+impl Iterator for Lanes<'_> {
+    type Item = [f64; LANES];
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<[f64; LANES]> {
+        match self.whole.next() {
+            Some(values) => Some(*values),
+            None => self.rest.take(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +89,13 @@ mod tests {
             let squares: f64 = a.iter().map(|x| x * x).sum();
             assert_eq!(sum(&a), (n * n.saturating_sub(1) / 2) as f64);
             assert_eq!(dot(&a, &a), squares);
+            let mut sums = [0.0; LANES];
+            for values in Lanes::of(&a) {
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum += value;
+                }
+            }
+            assert_eq!(tree(sums), sum(&a));
         }
     }
 }

@@ -2,7 +2,7 @@ pub(crate) mod bounds;
 pub(crate) mod checked_number;
 pub(crate) mod elementary;
 pub(crate) mod event_rng;
-pub(crate) mod lanes;
+pub mod lanes;
 pub(crate) mod normals;
 pub(crate) mod out_of_range;
 pub(crate) mod philox;

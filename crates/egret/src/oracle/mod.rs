@@ -6,6 +6,7 @@ pub(crate) mod linear_regression;
 pub(crate) mod network;
 pub(crate) mod optimizer;
 pub(crate) mod spec;
+pub(crate) mod text;
 
 pub use argmin::ArgminModel;
 pub use argmin::dispersion::ArgminDispersion;
@@ -26,6 +27,7 @@ pub use network::outcomes::{LatentOutcome, LatentOutcomeSettings};
 pub use optimizer::adam::LearningRate;
 pub use optimizer::coin_betting::CoinBetting;
 pub use spec::{OracleSpec, OracleSpecError};
+pub use text::OracleTextError;
 
 use crate::codec::LoadError;
 use crate::event::{Action, Batch, ContextError, PseudoLoss, Weight};

@@ -43,6 +43,16 @@ impl LearningRate {
         Ok(Self { rate, t0 })
     }
 
+    /// Before the first step.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// How soon it falls.
+    pub fn t0(&self) -> f64 {
+        self.t0
+    }
+
     /// The rate of one step; the first is step 0.
     pub fn at(&self, step: u64) -> f64 {
         self.rate * (self.t0.sqrt() / (self.t0 + step as f64).sqrt())

@@ -1,0 +1,151 @@
+use egret_jobs::evaluate::{EvaluateReport, WeightHistogram};
+use egret_report::numerals::percent;
+use egret_report::{
+    Axis, ChartError, Colour, ConfidenceInterval, IntervalChart, IntervalRow, Line, LineChart,
+    Picture, Quantiles, Series, SpreadChart, SpreadRow,
+};
+
+/// The forest, how weights are spread, and confidence sequences as they narrow.
+pub fn all(report: &EvaluateReport) -> Result<Vec<(&'static str, Picture)>, ChartError> {
+    let rows: Vec<ForestRow<'_>> = report
+        .rows
+        .iter()
+        .map(|row| ForestRow {
+            label: format!("{}, {}", row.policy, row.estimator),
+            series: &row.interval,
+            values: (row.low, row.estimate, row.high),
+            note: "",
+        })
+        .collect();
+    let mut pictures = vec![(
+        "policies",
+        forest("Value of each policy", &rows, report.level)?,
+    )];
+    if let Some(weights) = weights(report)? {
+        pictures.push(("weights", weights));
+    }
+    for policy in report
+        .policies
+        .iter()
+        .filter(|policy| !policy.path.is_empty())
+    {
+        let points = policy.path.iter();
+        let middle = |low: f64, high: f64| 0.5 * (low + high);
+        let chart = LineChart {
+            title: format!("{}: its confidence sequence", policy.name),
+            subtitle: format!(
+                "The value lies in the band at all times with probability {}",
+                percent(report.level)
+            ),
+            x: Axis::log("events"),
+            y: Axis::linear("mean loss"),
+            lines: vec![Line {
+                name: String::new(),
+                colour: Colour::Blue,
+                points: points
+                    .clone()
+                    .map(|point| (point.n as f64, middle(point.low, point.high)))
+                    .collect(),
+                band: points.map(|point| (point.low, point.high)).collect(),
+            }],
+            reference: None,
+        };
+        pictures.push(("sequence", chart.draw()?));
+    }
+    Ok(pictures)
+}
+
+/// One interval of a forest.
+pub struct ForestRow<'a> {
+    pub label: String,
+    pub series: &'a str,
+    /// (low, estimate, high).
+    pub values: (f64, f64, f64),
+    pub note: &'a str,
+}
+
+/// Intervals one below the other; those of one label share a row, each series in its colour.
+pub fn forest(title: &str, rows: &[ForestRow<'_>], level: f64) -> Result<Picture, ChartError> {
+    let mut names: Vec<&str> = Vec::new();
+    for row in rows {
+        if !names.contains(&row.series) {
+            names.push(row.series);
+        }
+    }
+    let mut chart = IntervalChart {
+        title: title.to_owned(),
+        subtitle: format!("{} intervals", percent(level)),
+        axis: Axis::linear("mean loss"),
+        series: Series::in_order(names.iter().copied()),
+        ..IntervalChart::default()
+    };
+    for row in rows {
+        let place = chart.rows.iter().position(|known| known.label == row.label);
+        let place = place.unwrap_or_else(|| {
+            chart.rows.push(IntervalRow {
+                label: row.label.clone(),
+                values: vec![None; names.len()],
+                note: row.note.to_owned(),
+            });
+            chart.rows.len() - 1
+        });
+        let (low, point, high) = row.values;
+        let series = names.iter().position(|name| *name == row.series);
+        if low.is_finite() && point.is_finite() && high.is_finite() && low <= high {
+            let series = series.expect("every series was collected");
+            chart.rows[place].values[series] = Some(ConfidenceInterval { low, point, high });
+        }
+    }
+    chart.draw()
+}
+
+/// How the weights that are not 0 are spread, policy by policy; none where all are 0.
+fn weights(report: &EvaluateReport) -> Result<Option<Picture>, ChartError> {
+    let rows: Vec<SpreadRow> = report
+        .policies
+        .iter()
+        .filter_map(|policy| {
+            Some(SpreadRow {
+                label: format!(
+                    "{} ({} zero)",
+                    policy.name,
+                    percent(policy.weights.share_of_zeros())
+                ),
+                values: vec![Some(quantiles(&policy.weights)?)],
+            })
+        })
+        .collect();
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let chart = SpreadChart {
+        title: "Importance weights that are not 0".to_owned(),
+        subtitle: "From 5% to 95%, a box from 25% to 75%, a stroke at the median".to_owned(),
+        axis: Axis::log("weight q/p"),
+        series: Series::in_order(["weights"]),
+        rows,
+        ..SpreadChart::default()
+    };
+    chart.draw().map(Some)
+}
+
+fn quantiles(weights: &WeightHistogram) -> Option<Quantiles> {
+    let bins: Vec<(f64, f64, f64)> = weights.bins().collect();
+    let all: f64 = bins.iter().map(|bin| bin.2).sum();
+    if all == 0.0 {
+        return None;
+    }
+    let at = |share: f64| {
+        let mut below = 0.0;
+        for &(low, high, mass) in &bins {
+            if share * all <= below + mass {
+                // Evenly within a bin, on the scale of the axis.
+                let part = (share * all - below) / mass;
+                return low * (high / low).powf(part);
+            }
+            below += mass;
+        }
+        bins.last().map_or(1.0, |bin| bin.1)
+    };
+    Some(Quantiles([0.05, 0.25, 0.5, 0.75, 0.95].map(at)))
+}

@@ -1,0 +1,231 @@
+mod figures;
+
+pub use figures::{ForestRow, forest};
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use egret_jobs::evaluate::{EvaluateReport, EvaluateRequest, EvaluationRow, Predictions, evaluate};
+use egret_jobs::{LogSource, NamedPolicy};
+use egret_offline::{Estimator, IntervalKind, VerdictKind};
+use egret_report::Section;
+use egret_report::numerals::{percent, thousands};
+
+use crate::plot::Plot;
+use crate::progress::JobBar;
+use crate::protect_inputs::protect_inputs;
+
+/// What `egret ope` is told.
+#[derive(Debug, Args)]
+pub struct OpeArgs {
+    /// Logs: files of Parquet, JSON lines or dsjson, and folders of them
+    #[arg(required = true, value_name = "LOG")]
+    logs: Vec<PathBuf>,
+    /// A policy to evaluate; may be given many times (see below)
+    #[arg(long = "policy", short, value_name = "POLICY", required = true)]
+    policies: Vec<NamedPolicy>,
+    /// ips, snips, clipped-ips, switch, dm, dr, sndr, drs; clipped-ips:5 sets a number that is tuned otherwise
+    /// [default: ips,snips, and dr,sndr where predictions are known]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    estimators: Vec<Estimator>,
+    /// normal, bootstrap, empirical-bernstein, betting
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "NAMES",
+        default_value = "normal,betting"
+    )]
+    intervals: Vec<IntervalKind>,
+    /// The probability with which an interval holds the value
+    #[arg(long, default_value_t = 0.95)]
+    level: f64,
+    /// Intervals hold for all policies at once: use it to choose among them
+    #[arg(long)]
+    simultaneous: bool,
+    /// Also report the difference of each policy to the one of this name
+    #[arg(long, value_name = "NAME")]
+    against: Option<String>,
+    /// Only events from this sequence number on: evaluate a model on events it has not learned from
+    #[arg(long, value_name = "SEQ")]
+    from_seq: Option<u64>,
+    /// Predictions of the loss from a saved model, for dm, dr and their kin; it must not have learned from this log
+    #[arg(long, value_name = "FILE", conflicts_with = "predicted")]
+    model: Option<PathBuf>,
+    /// Predictions of the loss from a column
+    #[arg(long, value_name = "COLUMN")]
+    predicted: Option<String>,
+    /// Weigh each event by tau/(tau + gamma), known before its action is drawn: less variance where gamma grows
+    #[arg(long)]
+    stabilize: bool,
+    /// A known upper bound on importance weights; empirical-bernstein and betting on dr need it
+    #[arg(long, value_name = "B")]
+    weight_bound: Option<f64>,
+    /// Resampled logs of the bootstrap
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    replicates: usize,
+    /// Draws of a policy that its mean prediction is taken over
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    draws: usize,
+    /// The seed of what is drawn for policies and of the bootstrap
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Skip rows that are not records; keep them in this file
+    #[arg(long, value_name = "FILE")]
+    skip_bad: Option<PathBuf>,
+    /// Print a JSON list and nothing else
+    #[arg(long)]
+    json: bool,
+    /// A forest of the policies (.svg, .png), or a page with weights and confidence sequences too (.html)
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+/// What `--help` adds.
+pub const HELP: &str = "\
+Policies, each optionally as NAME=POLICY:
+  uniform                            any action, by the reference measure
+  best-of:m=16,model=FILE            the best of 16 draws by a saved model: as simple to serve as to evaluate
+  smooth:tau=32,model=FILE           uniform over the best 1/32 of all actions by a saved model
+  capped-igw:model=FILE[,tau=T][,gamma=G]
+                                     CappedIGW with a saved model, at other settings
+  column:NAME[,predicted=NAME]       densities dQ/dmu from a column of the log, and E_q f-hat from another
+  kernel:action=NAME[,bandwidth=H|slope][,kernel=epanechnikov|gaussian]
+  kernel:model=FILE[,...]            a deterministic policy (a column of actions, or a model's best action), smoothed
+                                     with a kernel that is renormalized at the ends: the value is that of the smoothed
+                                     policy. slope, the default, is the rule of Su, Srinath and Krishnamurthy (2020)
+
+Each number comes with a verdict: trust it, or why not. Point masses have no density and count with weight 0.
+A model must not have learned from the events that judge it: give the first that it has not seen with --from-seq.
+
+Examples, after `egret demo`:
+  egret ope egret-demo/log.parquet --policy uniform
+  egret ope egret-demo/log.parquet -p blind=uniform -p best-of:m=16,model=egret-demo/halfway.egret \\
+        --model egret-demo/halfway.egret --from-seq 10000 --stabilize --against blind --plot policies.html
+  egret ope egret-demo/log.parquet -p column:q_rule --estimators ips,snips --intervals betting --json";
+
+/// Evaluates the policies and returns what to print.
+pub fn ope(args: &OpeArgs) -> Result<String> {
+    let plot = Plot::of(args.plot.as_deref())?;
+    let outputs = [
+        ("--skip-bad", args.skip_bad.as_deref()),
+        ("--plot", args.plot.as_deref()),
+    ];
+    protect_inputs(&outputs, args.logs.iter().map(PathBuf::as_path))?;
+    let bar = JobBar::new("weighing events", args.json);
+    let report = evaluate(&request(args), &bar)?;
+    drop(bar);
+    if let Some(plot) = plot {
+        plot.write("egret ope", section(&report), figures::all(&report)?)?;
+    }
+    Ok(if args.json {
+        serde_json::to_string(&report.rows)? + "\n"
+    } else {
+        section(&report).text()
+    })
+}
+
+fn request(args: &OpeArgs) -> EvaluateRequest {
+    let model = args.model.clone().map(Predictions::Model);
+    EvaluateRequest {
+        log: LogSource {
+            skip_bad: args.skip_bad.clone(),
+            ..LogSource::new(&args.logs)
+        },
+        policies: args.policies.clone(),
+        estimators: args.estimators.clone(),
+        intervals: args.intervals.clone(),
+        level: args.level,
+        simultaneous: args.simultaneous,
+        against: args.against.clone(),
+        from_seq: args.from_seq,
+        predictions: model.or_else(|| args.predicted.clone().map(Predictions::Column)),
+        stabilize: args.stabilize,
+        weight_bound: args.weight_bound,
+        replicates: args.replicates,
+        draws: args.draws,
+        seed: args.seed,
+        histograms: args.plot.is_some(),
+    }
+}
+
+const HEADER: [&str; 12] = [
+    "policy",
+    "estimator",
+    "interval",
+    "estimate",
+    "low, high",
+    "events",
+    "effective",
+    "mean weight",
+    "largest",
+    "zero",
+    "more events",
+    "verdict",
+];
+
+fn section(report: &EvaluateReport) -> Section {
+    let simultaneous = report.rows.first().map_or(1, |row| row.simultaneous);
+    let at_once = match simultaneous {
+        1 => String::new(),
+        policies => format!(", for all {policies} policies at once"),
+    };
+    Section {
+        title: "What other policies would have lost".into(),
+        before: format!(
+            "Mean loss, with {} intervals{at_once}. Effective: the effective sample size. The mean weight should be 1.\n\
+             More events: until the interval is half as wide.",
+            percent(report.level)
+        ),
+        header: HEADER.map(String::from).to_vec(),
+        words: 3,
+        rows: report.rows.iter().map(cells).collect(),
+        after: remarks(report),
+    }
+}
+
+fn cells(row: &EvaluationRow) -> Vec<String> {
+    vec![
+        row.policy.clone(),
+        row.estimator.clone(),
+        row.interval.clone(),
+        format!("{:.4}", row.estimate),
+        format!("[{:.4}, {:.4}]", row.low, row.high),
+        thousands(row.n as f64),
+        thousands(row.ess),
+        format!("{:.4}", row.mean_weight),
+        format!("{:.1}", row.max_weight),
+        percent(row.zero_share),
+        row.more_events
+            .map_or("–".to_owned(), |more| thousands(more as f64)),
+        if row.verdict_kind == VerdictKind::Trust {
+            "trust it".to_owned()
+        } else {
+            "see below".to_owned()
+        },
+    ]
+}
+
+/// Verdicts that are not plain trust, notes on policies, then what the job has to say.
+fn remarks(report: &EvaluateReport) -> Vec<String> {
+    let mut remarks: Vec<String> = report
+        .rows
+        .iter()
+        .filter(|row| row.verdict_kind != VerdictKind::Trust)
+        .map(|row| {
+            format!(
+                "{} by {}, {}: {}.",
+                row.policy, row.estimator, row.interval, row.verdict
+            )
+        })
+        .collect();
+    for row in &report.rows {
+        let Some(note) = &row.note else { continue };
+        let note = format!("{}: {note}.", row.policy);
+        if !remarks.contains(&note) {
+            remarks.push(note);
+        }
+    }
+    remarks.extend(report.remarks.iter().cloned());
+    remarks
+}

@@ -1,0 +1,52 @@
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use egret_jobs::convert::{ConvertRequest, convert as run};
+
+use super::{FormatName, InputArgs};
+use crate::progress::JobBar;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  egret log convert egret-demo/log.parquet -o log.jsonl
+  egret log convert egret-demo/log.parquet -o log.dsjson
+  egret log convert log.dsjson -o back.parquet --low 0 --high 1 --skip-bad bad.jsonl";
+
+/// What `egret log convert` is told.
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    /// The file to write; it appears when it is whole
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// The format of the file, where its name does not say it
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatName>,
+    /// Names for features that have none: each becomes a column
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    features: Vec<String>,
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+/// Copies records from logs to a file.
+pub fn convert(args: &ConvertArgs) -> Result<String> {
+    let request = ConvertRequest {
+        log: args.input.source(),
+        output: args.output.clone(),
+        format: args.format.map(Into::into),
+        features: args.features.clone(),
+    };
+    let report = run(&request, &JobBar::new("converting", args.json))?;
+    if args.json {
+        return Ok(serde_json::to_string(&report)? + "\n");
+    }
+    let mut text = format!("{} records in {}\n", report.rows, report.output.display());
+    if let Some(file) = report.skipped_file {
+        text += &format!("{} bad rows in {}\n", report.skipped, file.display());
+    }
+    Ok(text)
+}

@@ -1,0 +1,93 @@
+use anyhow::Result;
+use clap::Args;
+use comfy_table::{Table, presets};
+use egret::{Density, Loss};
+use egret_jobs::Silent;
+use egret_jobs::head::{HeadRequest, head as run};
+use egret_log::Record;
+use egret_report::numerals::short;
+
+use super::InputArgs;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  egret log head egret-demo/log.parquet
+  egret log head -n 1 --json egret-demo/log.parquet | python3 -m json.tool";
+
+/// What `egret log head` is told.
+#[derive(Debug, Args)]
+pub struct HeadArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    /// How many records
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    rows: usize,
+    /// Print each record whole, as JSON lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// The first records, for people or for machines.
+pub fn head(args: &HeadArgs) -> Result<String> {
+    let request = HeadRequest {
+        log: args.input.source(),
+        rows: args.rows,
+    };
+    let records = run(&request, &Silent)?;
+    if args.json {
+        let lines = records.iter().map(|record| record.to_json() + "\n");
+        return Ok(lines.collect());
+    }
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    table.set_header([
+        "seq", "event", "time", "action", "density", "loss", "tau", "gamma", "context",
+    ]);
+    for record in &records {
+        table.add_row(cells(record));
+    }
+    Ok(format!("{table}\n"))
+}
+
+fn cells(record: &Record) -> [String; 9] {
+    let number = |value: Option<f64>| value.map(short).unwrap_or_default();
+    let text = |value: Option<String>| value.unwrap_or_default();
+    let event = record.event_id.clone();
+    let event = event.or_else(|| record.event.map(|event| event.to_string()));
+    let density = record.propensity().density().map(Density::get);
+    [
+        text(record.seq.map(|seq| seq.to_string())),
+        text(event),
+        text(record.time.map(|time| time.to_string())),
+        match record.number("action") {
+            Some(action) if record.action.to_string().contains('.') => short(action),
+            _ => clipped(record.action.to_string()),
+        },
+        density.map_or_else(|| "point mass".to_owned(), short),
+        number(record.loss.map(Loss::get)),
+        number(record.tau),
+        number(record.gamma),
+        clipped(context(record)),
+    ]
+}
+
+fn context(record: &Record) -> String {
+    let mut parts = Vec::new();
+    record.context.for_each(|feature, value| {
+        let name = match &record.features {
+            Some(names) => format!("{}: ", names[feature]),
+            None if record.context.as_dense().is_none() => format!("{feature}: "),
+            None => String::new(),
+        };
+        parts.push(name + &short(value));
+    });
+    parts.join(", ")
+}
+
+fn clipped(text: String) -> String {
+    const LONGEST: usize = 40;
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    text.chars().take(LONGEST - 1).chain(['…']).collect()
+}

@@ -1,0 +1,48 @@
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use egret_jobs::merge::{MergeRequest, merge as run};
+
+use super::FormatName;
+use crate::progress::JobBar;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  egret log merge egret-demo/log.parquet -o all.parquet
+  egret log merge egret-demo/ log.jsonl -o all.jsonl";
+
+/// What `egret log merge` is told.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// Logs: files of Parquet, JSON lines or dsjson, and folders of them
+    #[arg(required = true, value_name = "LOG")]
+    logs: Vec<PathBuf>,
+    /// The file to write; it appears when it is whole
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// The format of the file, where its name does not say it
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatName>,
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+/// One log of many.
+pub fn merge(args: &MergeArgs) -> Result<String> {
+    let request = MergeRequest {
+        paths: args.logs.clone(),
+        output: args.output.clone(),
+        format: args.format.map(Into::into),
+    };
+    let report = run(&request, &JobBar::new("merging", args.json))?;
+    if args.json {
+        return Ok(serde_json::to_string(&report)? + "\n");
+    }
+    let mut text = format!("{} records in {}\n", report.rows, report.output.display());
+    if 0 < report.duplicates {
+        text += &format!("{} more came twice and are in it once\n", report.duplicates);
+    }
+    Ok(text)
+}

@@ -1,0 +1,104 @@
+mod check;
+mod convert;
+mod head;
+mod merge;
+mod stats;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Subcommand, ValueEnum};
+use egret_jobs::LogSource;
+use egret_log::Format;
+
+use self::check::CheckArgs;
+use self::convert::ConvertArgs;
+use self::head::HeadArgs;
+use self::merge::MergeArgs;
+use self::stats::StatsArgs;
+
+/// What `egret log` can do.
+#[derive(Debug, Subcommand)]
+pub enum LogCommand {
+    /// List everything that is wrong with a log, by sort of mistake
+    #[command(after_help = check::EXAMPLES)]
+    Check(CheckArgs),
+    /// Write logs as one file of Parquet, JSON lines or dsjson
+    #[command(after_help = convert::EXAMPLES)]
+    Convert(ConvertArgs),
+    /// Show the first records
+    #[command(after_help = head::EXAMPLES)]
+    Head(HeadArgs),
+    /// Count records, point masses, gaps and losses, and show how densities are spread
+    #[command(after_help = stats::EXAMPLES)]
+    Stats(StatsArgs),
+    /// Make one log of many, in order of seq
+    ///
+    /// Each file has to be in order of seq. A record that comes twice, in parts that overlap, is written once; two
+    /// different records with one seq are an error.
+    #[command(after_help = merge::EXAMPLES)]
+    Merge(MergeArgs),
+}
+
+/// Runs a command: what to print, and whether a fault was found.
+pub fn log(command: &LogCommand) -> Result<(String, bool)> {
+    Ok(match command {
+        LogCommand::Check(args) => check::check(args)?,
+        LogCommand::Convert(args) => (convert::convert(args)?, false),
+        LogCommand::Head(args) => (head::head(args)?, false),
+        LogCommand::Stats(args) => (stats::stats(args)?, false),
+        LogCommand::Merge(args) => (merge::merge(args)?, false),
+    })
+}
+
+/// Which logs are read, and what is done with bad rows.
+#[derive(Debug, clap::Args)]
+pub struct InputArgs {
+    /// Logs: files of Parquet, JSON lines or dsjson, and folders of them
+    #[arg(required = true, value_name = "LOG")]
+    logs: Vec<PathBuf>,
+    /// The least action, which dsjson does not say
+    #[arg(long, requires = "high", allow_negative_numbers = true)]
+    low: Option<f64>,
+    /// The greatest action, which dsjson does not say
+    #[arg(long, requires = "low", allow_negative_numbers = true)]
+    high: Option<f64>,
+    /// Hash the features of dsjson to 2^BITS places, so that text can be among them
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=30))]
+    hash_bits: Option<u32>,
+    /// Keep bad rows in this file, with place and reason, and go on; without it the first one is an error
+    #[arg(long, value_name = "FILE")]
+    skip_bad: Option<PathBuf>,
+}
+
+impl InputArgs {
+    fn source(&self) -> LogSource {
+        LogSource {
+            skip_bad: self.skip_bad.clone(),
+            interval: self.low.zip(self.high),
+            hash_bits: self.hash_bits,
+            ..LogSource::new(&self.logs)
+        }
+    }
+}
+
+/// What the user can ask a log to be.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum FormatName {
+    /// Typed columns
+    Parquet,
+    /// JSON lines
+    Jsonl,
+    /// Vowpal Wabbit's, for numbers on an interval
+    Dsjson,
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Parquet => Self::Parquet,
+            FormatName::Jsonl => Self::JsonLines,
+            FormatName::Dsjson => Self::DsJson,
+        }
+    }
+}

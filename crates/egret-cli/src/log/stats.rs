@@ -1,0 +1,121 @@
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use anyhow::Result;
+use clap::Args;
+use comfy_table::{Table, presets};
+use egret_jobs::summarize::{Spread, SummarizeRequest, Summary, summarize};
+use egret_report::numerals::short;
+
+use super::InputArgs;
+use crate::progress::JobBar;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  egret log stats egret-demo/log.parquet
+  egret log stats --json egret-demo/ log.jsonl --skip-bad bad.jsonl";
+
+/// What `egret log stats` is told.
+#[derive(Debug, Args)]
+pub struct StatsArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+/// Counts what is in logs.
+pub fn stats(args: &StatsArgs) -> Result<String> {
+    let request = SummarizeRequest {
+        log: args.input.source(),
+    };
+    let summary = summarize(&request, &JobBar::new("counting", args.json))?;
+    if args.json {
+        return Ok(serde_json::to_string(&summary)? + "\n");
+    }
+    Ok(text(&summary))
+}
+
+fn text(summary: &Summary) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    let mut row = |name: &str, value: String| {
+        table.add_row([name.to_owned(), value]);
+    };
+    row("records", summary.rows.to_string());
+    if let Some(file) = &summary.skipped_file {
+        let skipped = summary.skipped;
+        row("bad rows", format!("{skipped}, kept in {}", file.display()));
+    }
+    if let (Some(first), Some(last)) = (&summary.first_time, &summary.last_time) {
+        row("time", format!("{first} to {last}"));
+    }
+    row("actions", counts(&summary.actions));
+    row("features", counts(&summary.context_dims));
+    row("point masses", summary.point_masses.to_string());
+    if let Some(density) = &summary.density {
+        row("density", spread(density));
+    }
+    if let Some(kappa) = summary.kappa_mean {
+        row("mean kappa = 1/z", format!("{kappa:.4}"));
+    }
+    if let Some(loss) = summary.loss_mean {
+        row("mean loss", format!("{loss:.6}"));
+    }
+    row(
+        "losses",
+        format!(
+            "{} not known yet, {} by default, {} late",
+            summary.losses_missing, summary.losses_default, summary.losses_late
+        ),
+    );
+    row(
+        "seq",
+        match &summary.seq {
+            None => "none has one: gaps cannot be seen".to_owned(),
+            Some(seq) => format!(
+                "{} to {}, {} missing, {} out of order or twice, {} records without",
+                seq.first, seq.last, seq.missing, seq.out_of_order, seq.without
+            ),
+        },
+    );
+    for (name, counted) in [
+        ("loops", &summary.loops),
+        ("modes", &summary.modes),
+        ("settings versions", &summary.settings_versions),
+        ("other columns", &summary.extras),
+    ] {
+        if !counted.is_empty() {
+            row(name, counts(counted));
+        }
+    }
+    format!("{table}\n")
+}
+
+fn spread(density: &Spread) -> String {
+    format!(
+        "least {}, 1% {}, 25% {}, median {}, 75% {}, 99% {}, greatest {}",
+        short(density.min),
+        short(density.p01),
+        short(density.p25),
+        short(density.median),
+        short(density.p75),
+        short(density.p99),
+        short(density.max)
+    )
+}
+
+/// Names with how many records have them, the first few.
+fn counts<K: Display>(counted: &BTreeMap<K, u64>) -> String {
+    const SHOWN: usize = 8;
+    let mut parts: Vec<String> = counted
+        .iter()
+        .take(SHOWN)
+        .map(|(name, count)| format!("{name} ({count})"))
+        .collect();
+    if SHOWN < counted.len() {
+        parts.push(format!("and {} more", counted.len() - SHOWN));
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,200 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use egret::{OracleSpec, Space};
+use egret_jobs::LogSource;
+use egret_jobs::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
+use egret_offline::{Criterion, PointMasses, ServedPolicy, TrainingMethod};
+
+/// The log that is learned from.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// Logs: files of Parquet, JSON lines or dsjson, and folders of them
+    #[arg(required = true, value_name = "LOG")]
+    pub logs: Vec<PathBuf>,
+    /// The action space, where the log does not say it: interval:0,1 box:0,1,0,5 sphere:3 simplex:1,1,1 items:100
+    #[arg(long, value_name = "SPACE")]
+    pub space: Option<Space>,
+    /// What an oracle sees of each item: a file with one line of numbers, commas between them, for each
+    #[arg(long, value_name = "FILE")]
+    pub embeddings: Option<PathBuf>,
+    /// Skip rows that are not records; keep them in this file
+    #[arg(long, value_name = "FILE")]
+    pub skip_bad: Option<PathBuf>,
+}
+
+impl LogArgs {
+    /// The files and folders that are read.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        let logs = self.logs.iter().map(PathBuf::as_path);
+        logs.chain(self.embeddings.as_deref())
+    }
+
+    pub fn source(&self) -> TrainingLog {
+        TrainingLog {
+            log: LogSource {
+                skip_bad: self.skip_bad.clone(),
+                ..LogSource::new(&self.logs)
+            },
+            space: self.space.clone(),
+            embeddings: self.embeddings.clone(),
+        }
+    }
+}
+
+/// What `--help` says of oracles.
+pub const ORACLES: &str = "\
+Oracles, which predict losses; what is left out has its default:
+  default                            egret's own, for the action space at hand
+  argmin[:hidden=16x16][,rate=R][,t0=T]
+                                     the paper's: a best action, linear or by a network, and a curve around it; intervals only
+  ridge[:lambda=1][,squares=true]    least squares on context, action, squares and products; vaw is Vovk-Azoury-Warmuth's
+  fourier[:features=256][,scale=1]   random Fourier features
+  curves, latent-outcome             the networks that the default is made of
+  ridge+fourier                      Vovk's aggregation of several; (ridge+fourier)@128 is piecewise constant";
+
+/// An oracle by its short text; `default` is the default of the action space.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OracleText(pub Option<OracleSpec>);
+
+impl std::str::FromStr for OracleText {
+    type Err = egret::OracleTextError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(match text {
+            "default" => None,
+            text => Some(text.parse()?),
+        }))
+    }
+}
+
+/// What an oracle is fitted to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MethodName {
+    /// Direct method: every event counts alike
+    Dm,
+    /// Clipped inverse propensities: an event counts min(1/p, clip)
+    Ips,
+    /// Doubly robust pseudo-losses, from first fits on other folds
+    Dr,
+}
+
+/// What a validation is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CriterionName {
+    /// The method's own squared error: steady
+    Error,
+    /// The estimated loss of the served policy: what one is after, and noisy
+    Value,
+}
+
+/// Settings of training.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Training")]
+pub struct TrainingArgs {
+    /// The largest weight, for ips and dr
+    #[arg(long, value_name = "CAP", default_value_t = 5.0)]
+    pub clip: f64,
+    /// Point masses count as much as the cap, for ips; left out otherwise, as 1/p is 0 there
+    #[arg(long)]
+    pub count_point_masses: bool,
+    /// Folds of first fits, for dr
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub folds: usize,
+    /// Events in one step
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub batch: usize,
+    /// Gradient steps for each batch [default: 2; 1 for ridge and vaw]
+    #[arg(long, value_name = "N")]
+    pub steps: Option<usize>,
+    /// The most passes over the log [default: 100; 1 for ridge and vaw]
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<u32>,
+    /// Epochs without a better validation that end training
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub patience: u32,
+    /// What has to get better on validation rows
+    #[arg(long, value_enum, default_value = "error")]
+    pub criterion: CriterionName,
+    /// How the model is to be served, for its value: best-of:M or smooth:TAU
+    #[arg(long = "serve", value_name = "POLICY", default_value = "best-of:8")]
+    pub policy: ServedPolicy,
+    /// Shares of the log to train on, to stop by, and to judge by, in its order
+    #[arg(
+        long,
+        value_name = "A,B,C",
+        value_delimiter = ',',
+        num_args = 1,
+        default_value = "0.8,0.1,0.1"
+    )]
+    pub split: Vec<f64>,
+    /// Deal events out to the three parts at random, as the paper does
+    #[arg(long)]
+    pub shuffle: bool,
+    /// The same seed gives the same model, on any machine and any number of cores
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+impl TrainingArgs {
+    pub fn split(&self) -> Result<SplitRequest> {
+        let &[train, validation, test] = &self.split[..] else {
+            bail!(
+                "--split has {} shares, expected three as in 0.8,0.1,0.1",
+                self.split.len()
+            );
+        };
+        Ok(SplitRequest {
+            shares: [train, validation, test],
+            shuffle: self.shuffle,
+        })
+    }
+
+    /// One candidate.
+    pub fn candidate(&self, oracle: &OracleText, method: MethodName) -> CandidateRequest {
+        CandidateRequest {
+            oracle: oracle.0.clone(),
+            method: match method {
+                MethodName::Dm => TrainingMethod::DirectMethod,
+                MethodName::Ips => TrainingMethod::ClippedIps {
+                    cap: self.clip,
+                    point_masses: if self.count_point_masses {
+                        PointMasses::Cap
+                    } else {
+                        PointMasses::LeaveOut
+                    },
+                },
+                MethodName::Dr => TrainingMethod::DoublyRobust {
+                    cap: self.clip,
+                    folds: self.folds,
+                    draws: 1,
+                },
+            },
+            batch: self.batch,
+            steps: self.steps,
+            epochs: self.epochs,
+            patience: self.patience,
+            criterion: match self.criterion {
+                CriterionName::Error => Criterion::SquaredError,
+                CriterionName::Value => Criterion::Value,
+            },
+            policy: self.policy,
+        }
+    }
+}
+
+/// What a log holds, in words.
+pub fn counted(counts: &Counts) -> String {
+    let mut words = format!("{} events with a loss", counts.used);
+    for (count, what) in [
+        (counts.point_masses, "of them without a density"),
+        (counts.without_loss, "more without a loss, left out"),
+        (counts.skipped, "rows skipped as bad"),
+    ] {
+        if 0 < count {
+            words += &format!(", {count} {what}");
+        }
+    }
+    words
+}

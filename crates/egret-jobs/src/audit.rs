@@ -1,0 +1,255 @@
+//! Is the log what it says? Replays decisions and tests the logged propensities.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use egret::{ActionKind, Context, Space, for_kind};
+use egret_log::{Mode, PHILOX, Record};
+use egret_offline::{
+    AuditReport as Findings, Audited, Auditor, Binnable, CappedIgwDraw, Recorded, Replayer,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::log_source::LogReader;
+use crate::{JobError, LogSource, Place, Progress, load_model};
+
+/// What is to be audited, and with which models.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuditRequest {
+    /// The log, in the order in which it was written.
+    pub log: LogSource,
+    /// Saved models.
+    pub models: Vec<PathBuf>,
+    /// A folder of saved models (*.egret).
+    pub model_folder: Option<PathBuf>,
+    /// Learn the models that are not given from the log: the events decided by one are the batch that makes the next.
+    pub relearn: bool,
+    /// Replay only the first of every so many decisions.
+    pub replay_every: u64,
+    /// The probability with which a correct log ever raises an alarm.
+    pub alpha: f64,
+}
+
+impl Default for AuditRequest {
+    fn default() -> Self {
+        Self {
+            log: LogSource::default(),
+            models: Vec::new(),
+            model_folder: None,
+            relearn: false,
+            replay_every: 1,
+            alpha: 0.01,
+        }
+    }
+}
+
+/// What was found, and what was left out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AuditReport {
+    /// Verdict, replay, consistency, tests.
+    #[serde(flatten)]
+    pub findings: Findings,
+    /// Events whose action was the caller's own.
+    pub apprentice: u64,
+    /// Events of which consistency and proposals were not checked.
+    pub unchecked: Unchecked,
+    /// Rows that are not records.
+    pub skipped: u64,
+}
+
+/// Events whose record lacks what the checks of g and z need.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Unchecked {
+    /// How many.
+    pub events: u64,
+    /// What the first of them lacks.
+    pub why: Option<String>,
+}
+
+/// Records that are looked at side by side.
+const BATCH: usize = 4_096;
+
+/// Audits the log.
+pub fn audit(request: &AuditRequest, progress: &dyn Progress) -> Result<AuditReport, JobError> {
+    let log = request.log.open()?;
+    for_kind!(log.kind, A => audit_kind::<A>(request, log, progress))
+}
+
+fn audit_kind<A: ActionKind + Binnable>(
+    request: &AuditRequest,
+    mut log: LogReader,
+    progress: &dyn Progress,
+) -> Result<AuditReport, JobError> {
+    let mut space = log.space.clone();
+    let replayer = replayer::<A>(request, &mut space)?;
+    let measure = match &log.space {
+        Some(space) => A::measure(space).ok(),
+        None => None,
+    };
+    let auditor = Auditor::new(measure, replayer, request.alpha)
+        .map_err(|error| JobError::request("alpha", error))?;
+    let mut auditor = auditor.replaying_every(request.replay_every);
+    let mut batch = Vec::with_capacity(BATCH);
+    let (mut apprentice, mut unchecked) = (0, Unchecked::default());
+    while let Some((place, record)) = log.next(progress)? {
+        check_space(&mut space, &place, &record)?;
+        if record.mode == Some(Mode::Apprentice) {
+            apprentice += 1;
+        } else {
+            batch.push(audited::<A>(record, &place, &mut unchecked)?);
+        }
+        if batch.len() == BATCH {
+            auditor.observe(&batch);
+            batch.clear();
+        }
+    }
+    auditor.observe(&batch);
+    Ok(AuditReport {
+        findings: auditor.report(),
+        apprentice,
+        unchecked,
+        skipped: log.finish()?.rows,
+    })
+}
+
+fn check_space(
+    space: &mut Option<Arc<Space>>,
+    place: &Place,
+    record: &Record,
+) -> Result<(), JobError> {
+    let Some(own) = &record.mu else { return Ok(()) };
+    let space = space.get_or_insert_with(|| own.clone());
+    if Arc::ptr_eq(space, own) || space == own {
+        return Ok(());
+    }
+    let problem = format!(
+        "the records before it, or the models, are over {space}, and this is over {own}: audit each space by itself"
+    );
+    Err(JobError::field(place, "mu", problem))
+}
+
+/// The models, if there are any. Their space is the log's, or becomes it where the log does not say.
+fn replayer<A: ActionKind>(
+    request: &AuditRequest,
+    space: &mut Option<Arc<Space>>,
+) -> Result<Option<Replayer<Context, A>>, JobError> {
+    let mut files = request.models.clone();
+    if let Some(folder) = &request.model_folder {
+        files.extend(models_in(folder)?);
+    }
+    if files.is_empty() && request.relearn {
+        return Err(JobError::request(
+            "relearn",
+            "it begins with a model: give the one before the log's first event (--model FILE)",
+        ));
+    }
+    let mut replayer: Option<Replayer<Context, A>> = None;
+    for file in &files {
+        let model = load_model(file)?;
+        let own = &model.spec().space;
+        let known = space.get_or_insert_with(|| Arc::new(own.clone()));
+        if **known != *own {
+            return Err(JobError::Log(format!(
+                "{} is a model over {own}, and the log or another model is over {known}",
+                file.display()
+            )));
+        }
+        let Ok(model) = model.into_typed::<A>() else {
+            return Err(JobError::Log(format!(
+                "{} is a model over another kind of action than the log's",
+                file.display()
+            )));
+        };
+        match &mut replayer {
+            None => replayer = Some(Replayer::new(model.into_learner(), request.relearn)),
+            Some(replayer) => replayer.add(model.learner()).map_err(|error| {
+                let (file, first) = (file.display(), files[0].display());
+                JobError::Log(format!("{file} has another oracle than {first}: {error}"))
+            })?,
+        }
+    }
+    Ok(replayer)
+}
+
+/// The models of a folder, in order of name.
+fn models_in(folder: &Path) -> Result<Vec<PathBuf>, JobError> {
+    let failed = |source| JobError::File {
+        file: folder.to_owned(),
+        source,
+    };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|ending| ending == "egret") {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        let problem = format!(
+            "{} holds no model: their names end in .egret",
+            folder.display()
+        );
+        return Err(JobError::request("model_folder", problem));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// A record as the audit takes it: all of the decision where a replay is possible, else what is known.
+fn audited<A: ActionKind>(
+    record: Record,
+    place: &Place,
+    unchecked: &mut Unchecked,
+) -> Result<Audited<Context, A>, JobError> {
+    let philox = record.rng.as_deref().is_none_or(|rng| rng == PHILOX);
+    let decision = match record.decision::<A>() {
+        Ok(decision) if philox => Recorded::Replayable(decision),
+        _ => {
+            let action =
+                A::from_any(&record.action).map_err(|error| JobError::record(place, error))?;
+            let draw = drawn(&record).unwrap_or_else(|missing| {
+                unchecked.events += 1;
+                unchecked
+                    .why
+                    .get_or_insert_with(|| format!("{missing} is missing"));
+                None
+            });
+            Recorded::DensityOnly {
+                action,
+                propensity: record.propensity(),
+                draw,
+            }
+        }
+    };
+    Ok(Audited {
+        seq: record.seq,
+        learned: record.mode != Some(Mode::Logging),
+        loss: record.loss,
+        x: record.context,
+        decision,
+    })
+}
+
+/// How CappedIGW came to the density, none where another explorer did; or the field that is missing to know it.
+fn drawn(record: &Record) -> Result<Option<CappedIgwDraw>, &'static str> {
+    let density_kind = record.density_kind.ok_or("densityKind")?;
+    let tau = record.tau.ok_or("tau")?;
+    let gamma = record.gamma.ok_or("gamma")?;
+    let proposals = record.proposals.ok_or("proposals")?;
+    if record.g.is_none() && record.beta.is_none() && record.z.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(CappedIgwDraw {
+        density_kind,
+        tau,
+        gamma,
+        g: record.g.ok_or("g")?,
+        beta: record.beta.ok_or("beta")?,
+        certified_by: record.certificate.ok_or("certificate")?,
+        z: record.z.ok_or("z")?,
+        // Where nobody says, as if it was estimated: bets are then the more careful ones.
+        z_computed: record.z_draws == Some(0),
+        proposals,
+    }))
+}

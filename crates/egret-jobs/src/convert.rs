@@ -1,0 +1,94 @@
+//! A log in another format.
+
+use std::path::PathBuf;
+
+use egret_log::{Format, WriteError, Writer};
+use serde::{Deserialize, Serialize};
+
+use crate::progress::{Step, tell};
+use crate::{JobError, LogSource, Progress};
+
+/// What is to be written, and where.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConvertRequest {
+    /// The log.
+    pub log: LogSource,
+    /// The file, which appears when it is whole.
+    pub output: PathBuf,
+    /// Its format; by the ending of its name if absent.
+    #[serde(default)]
+    pub format: Option<Format>,
+    /// Names for features that have none: each becomes a column.
+    #[serde(default)]
+    pub features: Vec<String>,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ConvertReport {
+    /// Records in the file.
+    pub rows: u64,
+    /// The file.
+    pub output: PathBuf,
+    /// Rows that are not records.
+    pub skipped: u64,
+    /// Where they are.
+    pub skipped_file: Option<PathBuf>,
+}
+
+/// Copies the records of a log to one file.
+pub fn convert(
+    request: &ConvertRequest,
+    progress: &dyn Progress,
+) -> Result<ConvertReport, JobError> {
+    let format = format_of(request.format, &request.output)?;
+    let mut reader = request.log.reader()?;
+    let mut writer = Writer::create(&request.output, format)?;
+    if let Some((low, high)) = request.log.interval {
+        writer = writer.with_interval(low, high);
+    }
+    if !request.features.is_empty() {
+        writer = writer.with_features(request.features.clone());
+    }
+    let mut rows = 0_u64;
+    while let Some(record) = reader.next() {
+        let record = record?;
+        match writer.write(&record) {
+            Ok(()) => {}
+            Err(WriteError::Row(error)) => reader.put_aside(&record, error)?,
+            Err(error) => return Err(error.into()),
+        }
+        rows += 1;
+        if rows.is_multiple_of(4_096) {
+            tell(progress, Step::Read(reader.progress()))?;
+        }
+    }
+    if rows == 0 && reader.skipped() == 0 {
+        return Err(JobError::Log(
+            "the log holds no record: nothing was written".to_owned(),
+        ));
+    }
+    let rows = writer.finish()?;
+    let skipped = reader.finish()?;
+    Ok(ConvertReport {
+        rows,
+        output: request.output.clone(),
+        skipped: skipped.rows,
+        skipped_file: skipped.file,
+    })
+}
+
+/// As asked for, or by the name of the file.
+pub(crate) fn format_of(
+    asked: Option<Format>,
+    output: &std::path::Path,
+) -> Result<Format, JobError> {
+    asked.or_else(|| Format::of_name(output)).ok_or_else(|| {
+        let problem = format!(
+            "{}: end the name in .parquet, .jsonl or .dsjson, or give the format",
+            output.display()
+        );
+        JobError::request("output", problem)
+    })
+}

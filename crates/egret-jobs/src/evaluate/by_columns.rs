@@ -1,0 +1,192 @@
+use egret_log::{ColumnBatch, ColumnScan, VERSION};
+
+use super::rows::{Evaluated, report};
+use super::tally::Tally;
+use super::weighted_batch::WeightedBatch;
+use super::{Checked, EvaluateReport, Predictions};
+use crate::progress::{Step, tell};
+use crate::{JobError, PolicySpec, Progress};
+
+/// Evaluates from columns of numbers alone: no record is made, and row groups are decoded in parallel. None where the
+/// words of the log have to be read too.
+pub(super) fn evaluate(
+    checked: &Checked<'_>,
+    progress: &dyn Progress,
+) -> Result<Option<EvaluateReport>, JobError> {
+    let columns = Columns::new(checked)?;
+    let required: Vec<&str> = columns.required.iter().map(String::as_str).collect();
+    let scan = ColumnScan::open(&checked.request.log.paths, &required, &OPTIONAL)?;
+    let played = scan.words_are_among("mode", &["online", "logging"])?;
+    let stabilizable =
+        !checked.request.stabilize || scan.words_are_among("densityKind", &["conditional"])?;
+    if !(played && stabilizable) {
+        return Ok(None);
+    }
+    let policies = columns.policies.len();
+    let mut tally = Tally::new(checked, policies, checked.against)?;
+    let mut events = WeightedBatch::new(policies);
+    let (mut rows, mut pass_prob) = (0, None);
+    scan.for_each(|mut batch| -> Result<(), JobError> {
+        rows += batch.rows() as u64;
+        tally.left_out.without_loss += batch.drop_missing(LOSS) as u64;
+        tally.left_out.point_masses += batch.column(DENSITY).missing() as u64;
+        columns.check(&batch, &mut pass_prob)?;
+        columns.weigh(&batch, &mut events)?;
+        tally.observe(&events)?;
+        match scan.rows() {
+            Some(all) => tell(progress, Step::Read(rows as f64 / all.max(1) as f64)),
+            None => Ok(()),
+        }
+    })?;
+    let evaluated: Vec<Evaluated> = (0..policies).map(Evaluated::alone).collect();
+    report(checked, &evaluated, tally, Vec::new()).map(Some)
+}
+
+const LOSS: usize = 0;
+const DENSITY: usize = 1;
+/// After those that are required.
+const OPTIONAL: [&str; 3] = ["z", "v", "passProb"];
+
+/// Events that were kept for the log with unequal probabilities would have to be weighed by them too.
+pub(super) fn same_pass_prob(before: &mut Option<f64>, found: f64) -> Result<(), JobError> {
+    let first = *before.get_or_insert(found);
+    if first == found {
+        return Ok(());
+    }
+    Err(JobError::Log(format!(
+        "events were kept for the log with unequal probabilities (passProb is {first} and {found}): evaluate each part \
+         by itself"
+    )))
+}
+
+/// Which column holds what.
+struct Columns {
+    required: Vec<String>,
+    predicted: Option<usize>,
+    /// τ and γ.
+    stabilizers: Option<(usize, usize)>,
+    /// q, or none where it is 1; E_q f̂.
+    policies: Vec<(Option<usize>, Option<usize>)>,
+}
+
+impl Columns {
+    fn new(checked: &Checked<'_>) -> Result<Self, JobError> {
+        let mut required = vec!["loss".to_owned(), "density".to_owned()];
+        let mut place = |name: &str| {
+            let found = required.iter().position(|column| column == name);
+            found.unwrap_or_else(|| {
+                required.push(name.to_owned());
+                required.len() - 1
+            })
+        };
+        let predicted = match &checked.request.predictions {
+            Some(Predictions::Column(name)) if checked.needs_predictions() => Some(place(name)),
+            _ => None,
+        };
+        let stabilizers = checked
+            .request
+            .stabilize
+            .then(|| (place("tau"), place("gamma")));
+        let mut policies = Vec::new();
+        for policy in &checked.request.policies {
+            let PolicySpec::Column {
+                density,
+                predicted: own,
+            } = &policy.policy
+            else {
+                policies.push((None, None));
+                continue;
+            };
+            let own = match (predicted, own) {
+                (None, _) => None,
+                (Some(_), Some(name)) => Some(place(name)),
+                (Some(_), None) => {
+                    return Err(JobError::Policy {
+                        name: policy.name.clone(),
+                        problem: format!(
+                            "its mean prediction is not known: name its column, as in column:{density},predicted=NAME"
+                        ),
+                    });
+                }
+            };
+            policies.push((Some(place(density)), own));
+        }
+        Ok(Self {
+            required,
+            predicted,
+            stabilizers,
+            policies,
+        })
+    }
+
+    /// Refuses what a column of numbers shows to be no log that can be weighed.
+    fn check(&self, batch: &ColumnBatch, pass_prob: &mut Option<f64>) -> Result<(), JobError> {
+        let [_, versions, pass_probs] = [0, 1, 2].map(|place| {
+            let column = batch.column(self.required.len() + place);
+            (0..column.len()).filter_map(move |row| column.get(row))
+        });
+        for version in versions {
+            if version != f64::from(VERSION) {
+                return Err(JobError::Log(format!(
+                    "{}: version {version} of the record is not known here, expected {VERSION}",
+                    batch.file().display()
+                )));
+            }
+        }
+        pass_probs
+            .into_iter()
+            .try_for_each(|found| same_pass_prob(pass_prob, found))
+    }
+
+    fn weigh(&self, batch: &ColumnBatch, events: &mut WeightedBatch) -> Result<(), JobError> {
+        events.clear();
+        let column = |place: usize| -> Result<&[f64], JobError> {
+            batch.column(place).all().ok_or_else(|| {
+                JobError::Log(format!(
+                    "{}: the column {:?} has no number in some of the events that are to be weighed",
+                    batch.file().display(),
+                    self.required[place]
+                ))
+            })
+        };
+        let inverses = inverses(batch);
+        events.losses.extend_from_slice(column(LOSS)?);
+        if let Some(predicted) = self.predicted {
+            events.predicted.extend_from_slice(column(predicted)?);
+        }
+        if let Some((tau, gamma)) = self.stabilizers {
+            let pairs = column(tau)?.iter().zip(column(gamma)?);
+            let weights = pairs.map(|(tau, gamma)| tau / (tau + gamma));
+            events.event_weights.extend(weights);
+        }
+        let z = batch.column(self.required.len());
+        if 0 < z.len() - z.missing() {
+            let known = (0..z.len()).filter_map(|row| z.get(row));
+            events.kappas.extend(known.map(|z| 1.0 / z));
+        }
+        for ((weights, own), &(q, predicted)) in events.policies.iter_mut().zip(&self.policies) {
+            match q {
+                Some(q) => {
+                    let pairs = column(q)?.iter().zip(&inverses);
+                    weights.extend(pairs.map(|(q, inverse)| q * inverse));
+                }
+                None => weights.extend_from_slice(&inverses),
+            }
+            if let Some(predicted) = predicted {
+                own.extend_from_slice(column(predicted)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// 1/p of each event, and 0 for a point mass.
+fn inverses(batch: &ColumnBatch) -> Vec<f64> {
+    let densities = batch.column(DENSITY);
+    match densities.all() {
+        Some(densities) => densities.iter().map(|p| 1.0 / p).collect(),
+        None => (0..densities.len())
+            .map(|row| densities.get(row).map_or(0.0, |p| 1.0 / p))
+            .collect(),
+    }
+}

@@ -1,0 +1,540 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use egret::{
+    ActionKind, AnyModel, Context, DensityKind, GammaSchedule, Interval, Item, LineMeasure, Loss,
+    Model, ReferenceMeasure, Space, Vector, for_kind,
+};
+use egret_log::{Mode, Record};
+use egret_offline::{
+    BestOf, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, Policy, PolicyBuffers, PolicySeed,
+    UniformPolicy, geometric_bandwidths,
+};
+use rayon::prelude::*;
+
+use super::by_columns::same_pass_prob;
+use super::density::{AroundColumn, Event, LoggedDensity, OfColumns, OfPolicy, Predictor};
+use super::rows::{Evaluated, report};
+use super::tally::Tally;
+use super::weighted_batch::WeightedBatch;
+use super::{Checked, EvaluateReport, Predictions};
+use crate::log_source::LogReader;
+use crate::{
+    Bandwidth, JobError, NamedPolicy, Place, PointSource, PolicySpec, Progress, load_model,
+};
+
+/// Records that are weighed side by side.
+const BATCH: usize = 4_096;
+
+/// Bandwidths that SLOPE chooses among, from 1/64 of the interval to half of it.
+const BANDWIDTHS: usize = 11;
+
+/// Evaluates from whole records: what a saved model says of each context is worked out.
+pub(super) fn evaluate(
+    checked: &Checked<'_>,
+    progress: &dyn Progress,
+) -> Result<EvaluateReport, JobError> {
+    let log = checked.request.log.open()?;
+    let models = load_models(checked, log.space.as_deref())?;
+    let scan = Scan {
+        checked,
+        models: &models,
+        space: log.space.clone(),
+    };
+    for_kind!(log.kind, A => scan.evaluate::<A>(log, progress))
+}
+
+fn load_models(
+    checked: &Checked<'_>,
+    space: Option<&Space>,
+) -> Result<BTreeMap<PathBuf, AnyModel>, JobError> {
+    let request = checked.request;
+    let mut files: Vec<&PathBuf> = Vec::new();
+    files.extend(
+        request
+            .policies
+            .iter()
+            .filter_map(|policy| policy.policy.model()),
+    );
+    if let Some(Predictions::Model(file)) = &request.predictions {
+        files.push(file);
+    }
+    let mut models = BTreeMap::new();
+    for file in files {
+        if models.contains_key(file) {
+            continue;
+        }
+        let model = load_model(file)?;
+        let own = &model.spec().space;
+        if let Some(space) = space
+            && own != space
+        {
+            return Err(JobError::Log(format!(
+                "{} is a model over {own}, and the log is over {space}",
+                file.display()
+            )));
+        }
+        models.insert(file.clone(), model);
+    }
+    Ok(models)
+}
+
+/// What policies are made of.
+struct Scan<'a> {
+    checked: &'a Checked<'a>,
+    models: &'a BTreeMap<PathBuf, AnyModel>,
+    space: Option<Arc<Space>>,
+}
+
+/// A policy that is ready to weigh events.
+struct Ready<'a, A: ActionKind> {
+    evaluated: Evaluated,
+    density: Box<dyn LoggedDensity<A> + 'a>,
+}
+
+impl<'a, A: ActionKind> Ready<'a, A> {
+    fn new(policy: usize, bandwidth: Option<f64>, density: impl LoggedDensity<A> + 'a) -> Self {
+        Self {
+            evaluated: Evaluated {
+                policy,
+                bandwidth,
+                caveat: density.caveat(),
+            },
+            density: Box::new(density),
+        }
+    }
+}
+
+/// Actions that a kernel can smooth: numbers of an interval.
+trait Smoothed: ActionKind {
+    /// The policy at its bandwidth, or at each that is tried.
+    fn around<'s>(scan: &'s Scan<'_>, place: usize) -> Result<Vec<Ready<'s, Self>>, String> {
+        let _ = (scan, place);
+        Err("a kernel smooths numbers of an interval, and the log's actions are none".to_owned())
+    }
+}
+
+impl Smoothed for Vector {}
+
+impl Smoothed for Item {}
+
+impl Smoothed for f64 {
+    fn around<'s>(scan: &'s Scan<'_>, place: usize) -> Result<Vec<Ready<'s, f64>>, String> {
+        let PolicySpec::Kernel {
+            from,
+            kernel,
+            bandwidth,
+        } = &scan.checked.request.policies[place].policy
+        else {
+            return Err("is no kernel".to_owned());
+        };
+        let Space::Interval { low, high } = *scan.space()? else {
+            return Err(
+                "a kernel needs an interval with a uniform reference measure, and the log has another".to_owned(),
+            );
+        };
+        let interval = Interval::new(low, high).map_err(|error| error.to_string())?;
+        let (low, high) = interval.bounds();
+        let tried = match bandwidth {
+            Bandwidth::Width(width) => vec![*width],
+            Bandwidth::Slope => {
+                geometric_bandwidths((high - low) / 64.0, (high - low) / 2.0, BANDWIDTHS)
+                    .map_err(|error| error.to_string())?
+            }
+        };
+        let chosen = *bandwidth == Bandwidth::Slope;
+        tried
+            .into_iter()
+            .map(|width| {
+                let kernel =
+                    Kernel::new(*kernel, width, &interval).map_err(|error| error.to_string())?;
+                let width = chosen.then_some(width);
+                Ok(match from {
+                    PointSource::Action(column) => Ready::new(
+                        place,
+                        width,
+                        AroundColumn {
+                            action: column.clone(),
+                            kernel,
+                        },
+                    ),
+                    PointSource::Model(file) => {
+                        let greedy = GreedyPolicy::new(scan.model::<f64>(file)?.learner());
+                        let policy = KernelPolicy::new(Box::new(greedy), kernel);
+                        Ready::new(place, width, scan.of_policy(policy))
+                    }
+                })
+            })
+            .collect()
+    }
+}
+
+impl Scan<'_> {
+    fn model<A: ActionKind>(&self, file: &Path) -> Result<&Model<A>, String> {
+        self.models[file].typed().ok_or_else(|| {
+            format!(
+                "{} is a model over another kind of action than the log's",
+                file.display()
+            )
+        })
+    }
+
+    /// The action space: the log's, or that of the first model.
+    fn space(&self) -> Result<&Space, String> {
+        let of_model = || Some(&self.models.values().next()?.spec().space);
+        self.space.as_deref().or_else(of_model).ok_or_else(|| {
+            "the log does not say its reference measure (the field mu): give a saved model, which does (--model)"
+                .to_owned()
+        })
+    }
+
+    fn of_policy<'p, A: ActionKind>(
+        &self,
+        policy: impl Policy<Context, A> + 'p,
+    ) -> OfPolicy<'p, A> {
+        OfPolicy {
+            policy: Box::new(policy),
+            draws: self.checked.request.draws,
+        }
+    }
+
+    fn evaluate<A: Smoothed>(
+        &self,
+        log: LogReader,
+        progress: &dyn Progress,
+    ) -> Result<EvaluateReport, JobError> {
+        let measure = self
+            .space()
+            .and_then(|space| A::measure(space).map_err(|error| error.to_string()));
+        let others = self.at_other_settings::<A>()?;
+        let mut ready = Vec::new();
+        for (place, policy) in self.checked.request.policies.iter().enumerate() {
+            let made = self.ready(place, policy, &measure, &others);
+            ready.extend(made.map_err(|problem| JobError::Policy {
+                name: policy.name.clone(),
+                problem,
+            })?);
+        }
+        let predictor = match &self.checked.request.predictions {
+            Some(_) if !self.checked.needs_predictions() => Predictor::Absent,
+            Some(Predictions::Model(file)) => {
+                let model = self.model(file);
+                let model = model.map_err(|problem| JobError::request("predictions", problem))?;
+                Predictor::Model(model.learner())
+            }
+            Some(Predictions::Column(column)) => Predictor::Column(column),
+            None => Predictor::Absent,
+        };
+        self.run(log, &ready, predictor, progress)
+    }
+
+    /// Models at other settings than their own, by the place of the policy.
+    fn at_other_settings<A: ActionKind>(&self) -> Result<BTreeMap<usize, Model<A>>, JobError> {
+        let mut others = BTreeMap::new();
+        for (place, policy) in self.checked.request.policies.iter().enumerate() {
+            let PolicySpec::CappedIgw { model, tau, gamma } = &policy.policy else {
+                continue;
+            };
+            if tau.is_none() && gamma.is_none() {
+                continue;
+            }
+            let made = self
+                .model::<A>(model)
+                .and_then(|model| at_other_settings(model, *tau, *gamma));
+            let made = made.map_err(|problem| JobError::Policy {
+                name: policy.name.clone(),
+                problem,
+            })?;
+            others.insert(place, made);
+        }
+        Ok(others)
+    }
+
+    fn ready<'s, A: Smoothed>(
+        &'s self,
+        place: usize,
+        policy: &NamedPolicy,
+        measure: &'s Result<Box<dyn ReferenceMeasure<Context, A>>, String>,
+        others: &'s BTreeMap<usize, Model<A>>,
+    ) -> Result<Vec<Ready<'s, A>>, String> {
+        // Columns of densities need no measure; what needs one says what is missing.
+        let measure = || measure.as_deref().map_err(Clone::clone);
+        let words = |error: egret_offline::PolicyError| error.to_string();
+        let ready = match &policy.policy {
+            PolicySpec::Uniform => {
+                let uniform = UniformPolicy::new(measure()?);
+                Ready::new(place, None, self.of_policy(uniform))
+            }
+            PolicySpec::BestOf { m, model } => {
+                let oracle = self.model(model)?.learner().oracle();
+                let best = BestOf::m(measure()?, oracle, *m).map_err(words)?;
+                Ready::new(place, None, self.of_policy(best))
+            }
+            PolicySpec::Smooth { tau, model } => {
+                let oracle = self.model(model)?.learner().oracle();
+                let smooth = BestOf::smooth(measure()?, oracle, *tau).map_err(words)?;
+                Ready::new(place, None, self.of_policy(smooth))
+            }
+            PolicySpec::CappedIgw { model, .. } => {
+                let model = match others.get(&place) {
+                    Some(other) => other,
+                    None => self.model(model)?,
+                };
+                let capped = CappedIgwPolicy::new(model.learner()).map_err(words)?;
+                Ready::new(place, None, self.of_policy(capped))
+            }
+            PolicySpec::Column { density, predicted } => {
+                let columns = OfColumns {
+                    density: density.clone(),
+                    predicted: predicted.clone(),
+                };
+                Ready::new(place, None, columns)
+            }
+            PolicySpec::Kernel { .. } => return A::around(self, place),
+        };
+        Ok(vec![ready])
+    }
+
+    fn run<A: ActionKind>(
+        &self,
+        mut log: LogReader,
+        ready: &[Ready<'_, A>],
+        predictor: Predictor<'_, A>,
+        progress: &dyn Progress,
+    ) -> Result<EvaluateReport, JobError> {
+        let mut tally = Tally::new(self.checked, ready.len(), self.against(ready)?)?;
+        let mut events = WeightedBatch::new(ready.len());
+        let mut pass_prob = None;
+        loop {
+            let batch = self.next_batch(&mut log, &mut tally, &mut pass_prob, progress)?;
+            if batch.is_empty() {
+                break;
+            }
+            let weighed = batch
+                .par_iter()
+                .map_init(PolicyBuffers::default, |buffers, used| {
+                    self.weigh(ready, predictor, used, buffers)
+                })
+                .collect::<Result<Vec<_>, _>>()?;
+            events.clear();
+            for event in weighed {
+                event.add_to(&mut events);
+            }
+            tally.observe(&events)?;
+        }
+        let mut remarks = Vec::new();
+        let skipped = log.finish()?;
+        if let Some(file) = skipped.file {
+            remarks.push(format!(
+                "{} rows were not records; they are in {}.",
+                skipped.rows,
+                file.display()
+            ));
+        }
+        let evaluated: Vec<Evaluated> = ready.iter().map(|one| one.evaluated.clone()).collect();
+        report(self.checked, &evaluated, tally, remarks)
+    }
+
+    /// The place among the evaluations of the policy that others are compared with.
+    fn against<A: ActionKind>(&self, ready: &[Ready<'_, A>]) -> Result<Option<usize>, JobError> {
+        let Some(place) = self.checked.against else {
+            return Ok(None);
+        };
+        let mut of = (0..ready.len()).filter(|&one| ready[one].evaluated.policy == place);
+        let first = of.next();
+        match of.next() {
+            None => Ok(first),
+            Some(_) => Err(JobError::request(
+                "against",
+                format!(
+                    "{}: give its bandwidth, for one that is chosen from the log moves with it",
+                    self.checked.request.policies[place].name
+                ),
+            )),
+        }
+    }
+
+    /// The next events that can be weighed; empty at the end of the log.
+    fn next_batch(
+        &self,
+        log: &mut LogReader,
+        tally: &mut Tally,
+        pass_prob: &mut Option<f64>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Used>, JobError> {
+        let from_seq = self.checked.request.from_seq;
+        let mut batch = Vec::with_capacity(BATCH);
+        while batch.len() < BATCH {
+            let Some((place, record)) = log.next(progress)? else {
+                break;
+            };
+            if from_seq.is_some_and(|from| record.seq < Some(from)) {
+                tally.left_out.before += 1;
+                continue;
+            }
+            self.check_space(&place, &record)?;
+            if let Some(found) = record.pass_prob {
+                same_pass_prob(pass_prob, found)?;
+            }
+            let Some(loss) = record.loss else {
+                tally.left_out.without_loss += 1;
+                continue;
+            };
+            if record.mode == Some(Mode::Apprentice) {
+                tally.left_out.not_played += 1;
+                continue;
+            }
+            if record.propensity().density().is_none() {
+                tally.left_out.point_masses += 1;
+            }
+            tally.left_out.seen_by_model |= self.learned_from(&record);
+            batch.push(Used {
+                row: log.rows() - 1,
+                place,
+                record,
+                loss,
+            });
+        }
+        Ok(batch)
+    }
+
+    /// An error where a record is over another space than the log's first: no weight compares the two.
+    fn check_space(&self, place: &Place, record: &Record) -> Result<(), JobError> {
+        match (&self.space, &record.mu) {
+            (Some(space), Some(found)) if !Arc::ptr_eq(space, found) && space != found => {
+                Err(JobError::field(
+                    place,
+                    "mu",
+                    format!(
+                        "the log began over {space}, and this is over {found}: evaluate each part by itself"
+                    ),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether one of the models had already learned when this decision was made, and more than this decision's.
+    fn learned_from(&self, record: &Record) -> bool {
+        let decided = record.batches_learned;
+        let learned = |model: &AnyModel| decided.is_some_and(|n| n < model.batches_learned());
+        self.models.values().any(learned)
+    }
+
+    fn weigh<A: ActionKind>(
+        &self,
+        ready: &[Ready<'_, A>],
+        predictor: Predictor<'_, A>,
+        used: &Used,
+        buffers: &mut PolicyBuffers<A>,
+    ) -> Result<Weighed, JobError> {
+        let problem = |problem: String| JobError::record(&used.place, problem);
+        let record = &used.record;
+        // A point mass counts with weight 0: the part of the policy that has a density answers for all of q.
+        let inverse = record
+            .propensity()
+            .density()
+            .map_or(0.0, |density| 1.0 / density.get());
+        let action = A::from_any(&record.action).map_err(|error| problem(error.to_string()))?;
+        let event = Event {
+            record,
+            action: &action,
+            seed: PolicySeed {
+                seed: self.checked.request.seed,
+                event: used.row,
+            },
+            predictor,
+        };
+        let policies = ready
+            .iter()
+            .map(|one| {
+                let answer = one.density.answer(&event, buffers).map_err(problem)?;
+                Ok((answer.density * inverse, answer.predicted))
+            })
+            .collect::<Result<_, JobError>>()?;
+        Ok(Weighed {
+            loss: used.loss.get(),
+            predicted: event.predicted().map_err(problem)?,
+            event_weight: match self.checked.request.stabilize {
+                true => Some(stabilizer(record).map_err(|why| problem(why.to_owned()))?),
+                false => None,
+            },
+            kappa: record.z.map(|z| 1.0 / z),
+            policies,
+        })
+    }
+}
+
+/// The same oracle at one τ and one γ.
+fn at_other_settings<A: ActionKind>(
+    model: &Model<A>,
+    tau: Option<f64>,
+    gamma: Option<f64>,
+) -> Result<Model<A>, String> {
+    let mut settings = model.settings().clone();
+    match tau {
+        Some(tau) => settings.taus = vec![tau],
+        None if settings.taus.len() == 1 => {}
+        None => {
+            return Err(format!(
+                "the model has {} values of tau, whose weights go with its own gamma: give one with tau=T",
+                settings.taus.len()
+            ));
+        }
+    }
+    // γ as the model would have it now.
+    let now = || {
+        let batches = model.batches_learned();
+        model.settings().gamma.gamma(batches, settings.taus[0])
+    };
+    let constant = GammaSchedule::constant(gamma.unwrap_or_else(now));
+    settings.gamma = constant.map_err(|error| error.to_string())?;
+    model.under(settings).map_err(|error| error.to_string())
+}
+
+/// τ/(τ + γ).
+fn stabilizer(record: &Record) -> Result<f64, &'static str> {
+    if record.density_kind == Some(DensityKind::Marginal) {
+        return Err(
+            "--stabilize weighs events by the tau they were drawn at, and this density is over all of the grid: leave \
+             it out",
+        );
+    }
+    let (tau, gamma) = record
+        .tau
+        .zip(record.gamma)
+        .ok_or("--stabilize needs the fields tau and gamma, which this record lacks")?;
+    Ok(tau / (tau + gamma))
+}
+
+/// A record that can be weighed.
+struct Used {
+    /// Its place in the log, from 0.
+    row: u64,
+    place: Place,
+    record: Record,
+    loss: Loss,
+}
+
+/// One event as every policy weighs it.
+struct Weighed {
+    loss: f64,
+    predicted: Option<f64>,
+    event_weight: Option<f64>,
+    kappa: Option<f64>,
+    policies: Vec<(f64, Option<f64>)>,
+}
+
+impl Weighed {
+    fn add_to(self, events: &mut WeightedBatch) {
+        events.losses.push(self.loss);
+        events.predicted.extend(self.predicted);
+        events.event_weights.extend(self.event_weight);
+        events.kappas.extend(self.kappa);
+        for ((weights, own), (weight, predicted)) in events.policies.iter_mut().zip(self.policies) {
+            weights.push(weight);
+            own.extend(predicted);
+        }
+    }
+}

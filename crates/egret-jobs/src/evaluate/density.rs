@@ -1,0 +1,193 @@
+use egret::{Action, Context, Learner};
+use egret_log::Record;
+use egret_offline::{Kernel, Policy, PolicyBuffers, PolicySeed, expected_loss};
+
+/// What a policy says of one event.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Answer {
+    /// q(a), or an unbiased estimate of it.
+    pub density: f64,
+    /// E_q f̂(x, ·), where there is an f̂.
+    pub predicted: Option<f64>,
+}
+
+/// Gives the density of a policy at logged actions, whichever way it comes about. Problems are told in words.
+pub(super) trait LoggedDensity<A: Action>: Send + Sync {
+    /// q and E_q f̂ at one event.
+    fn answer(
+        &self,
+        event: &Event<'_, A>,
+        buffers: &mut PolicyBuffers<A>,
+    ) -> Result<Answer, String>;
+
+    /// What to know before the value is believed.
+    fn caveat(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A record with what weighing it needs.
+pub(super) struct Event<'a, A: Action> {
+    /// The whole record, for its columns.
+    pub record: &'a Record,
+    /// Its action.
+    pub action: &'a A,
+    /// Where random numbers come from.
+    pub seed: PolicySeed,
+    /// f̂, if estimators need it.
+    pub predictor: Predictor<'a, A>,
+}
+
+/// Where predictions come from.
+pub(super) enum Predictor<'a, A: Action> {
+    /// From nowhere.
+    Absent,
+    /// A column of the log holds f̂(x, a).
+    Column(&'a str),
+    /// A model's f̂.
+    Model(&'a Learner<Context, A>),
+}
+
+// By hand, since a derive would ask that actions can be copied, where references do.
+impl<A: Action> Clone for Predictor<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A: Action> Copy for Predictor<'_, A> {}
+
+impl<A: Action> Event<'_, A> {
+    /// f̂(x, a).
+    pub(super) fn predicted(&self) -> Result<Option<f64>, String> {
+        match self.predictor {
+            Predictor::Absent => Ok(None),
+            Predictor::Column(name) => Ok(Some(self.column(name)?)),
+            Predictor::Model(model) => {
+                let action = std::slice::from_ref(self.action);
+                let predicted = model.predict(&self.record.context, action);
+                Ok(Some(predicted.map_err(|error| error.to_string())?[0]))
+            }
+        }
+    }
+
+    fn column(&self, name: &str) -> Result<f64, String> {
+        let number = self.record.number(name);
+        number.ok_or_else(|| format!("there is no number in the column {name:?}"))
+    }
+}
+
+/// Of a policy that tells its density.
+pub(super) struct OfPolicy<'a, A: Action> {
+    pub policy: Box<dyn Policy<Context, A> + 'a>,
+    /// How many draws its mean prediction is taken over.
+    pub draws: usize,
+}
+
+impl<A: Action> LoggedDensity<A> for OfPolicy<'_, A> {
+    fn answer(
+        &self,
+        event: &Event<'_, A>,
+        buffers: &mut PolicyBuffers<A>,
+    ) -> Result<Answer, String> {
+        let x = &event.record.context;
+        let density = self.policy.density(event.seed, x, event.action, buffers);
+        let predicted = match event.predictor {
+            Predictor::Absent => None,
+            Predictor::Model(model) => {
+                let (oracle, draws) = (model.oracle(), self.draws);
+                let mean = expected_loss(&*self.policy, oracle, event.seed, x, draws, buffers);
+                Some(mean.map_err(|error| error.to_string())?)
+            }
+            Predictor::Column(_) => {
+                return Err(
+                    "a column of predictions says nothing of the actions that this policy would play: give the model \
+                     (--model)"
+                        .to_owned(),
+                );
+            }
+        };
+        Ok(Answer {
+            density: density.map_err(|error| error.to_string())?,
+            predicted,
+        })
+    }
+
+    fn caveat(&self) -> Option<String> {
+        self.policy.caveat()
+    }
+}
+
+/// Densities, and mean predictions, from columns.
+pub(super) struct OfColumns {
+    /// q(a).
+    pub density: String,
+    /// E_q f̂(x, ·).
+    pub predicted: Option<String>,
+}
+
+impl<A: Action> LoggedDensity<A> for OfColumns {
+    fn answer(&self, event: &Event<'_, A>, _: &mut PolicyBuffers<A>) -> Result<Answer, String> {
+        let predicted = match (&self.predicted, event.predictor) {
+            (_, Predictor::Absent) => None,
+            (Some(name), _) => Some(event.column(name)?),
+            (None, _) => {
+                return Err(format!(
+                    "its mean prediction is not known: name its column, as in column:{},predicted=NAME",
+                    self.density
+                ));
+            }
+        };
+        Ok(Answer {
+            density: event.column(&self.density)?,
+            predicted,
+        })
+    }
+}
+
+/// Of a kernel around the action in a column.
+pub(super) struct AroundColumn {
+    /// Where the policy's action is.
+    pub action: String,
+    /// What is played around it.
+    pub kernel: Kernel,
+}
+
+/// Points that the mean of f̂ under a kernel is taken over, one from each of equal shares.
+const POINTS: usize = 32;
+
+impl LoggedDensity<f64> for AroundColumn {
+    fn answer(&self, event: &Event<'_, f64>, _: &mut PolicyBuffers<f64>) -> Result<Answer, String> {
+        let center = event.column(&self.action)?;
+        let predicted = match event.predictor {
+            Predictor::Absent => None,
+            Predictor::Model(model) => {
+                let points = (0..POINTS)
+                    .map(|part| {
+                        let share = (part as f64 + 0.5) / POINTS as f64;
+                        self.kernel.quantile(center, share)
+                    })
+                    .collect::<Result<Vec<_>, _>>()
+                    .map_err(|error| error.to_string())?;
+                let predicted = model.predict(&event.record.context, &points);
+                let predicted = predicted.map_err(|error| error.to_string())?;
+                Some(predicted.iter().sum::<f64>() / POINTS as f64)
+            }
+            Predictor::Column(_) => {
+                return Err(
+                    "a column of predictions says nothing of the actions around this policy's: give the model (--model)"
+                        .to_owned(),
+                );
+            }
+        };
+        let density = self.kernel.density(center, *event.action);
+        Ok(Answer {
+            density: density.map_err(|error| error.to_string())?,
+            predicted,
+        })
+    }
+
+    fn caveat(&self) -> Option<String> {
+        Some(self.kernel.caveat())
+    }
+}

@@ -1,0 +1,235 @@
+//! What would other policies have lost? Off-policy evaluation from a log.
+//!
+//! One scan of the log yields weighted events for every policy at once. [`by_columns`] reads columns of numbers alone,
+//! [`by_records`] makes whole records where a model has to see contexts: two implementations with one meaning.
+
+mod by_columns;
+mod by_records;
+mod density;
+mod rows;
+mod tally;
+mod weight_histogram;
+mod weighted_batch;
+
+pub use rows::EvaluationRow;
+pub use weight_histogram::WeightHistogram;
+
+use std::path::PathBuf;
+
+use egret_offline::{Confidence, Estimator, IntervalKind, PathPoint, Plan};
+use serde::{Deserialize, Serialize};
+
+use crate::{JobError, LogSource, NamedPolicy, PolicySpec, Progress};
+
+/// What is to be evaluated, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EvaluateRequest {
+    /// The log.
+    pub log: LogSource,
+    /// The policies, each by its own name.
+    pub policies: Vec<NamedPolicy>,
+    /// Empty: ips and snips, and dr and sndr where predictions are known.
+    pub estimators: Vec<Estimator>,
+    /// Which intervals are reported.
+    pub intervals: Vec<IntervalKind>,
+    /// The probability with which an interval is to hold the value.
+    pub level: f64,
+    /// Intervals hold for all policies at once: to choose among them.
+    pub simultaneous: bool,
+    /// Also the difference of each policy to the one of this name.
+    pub against: Option<String>,
+    /// Only events from this sequence number on.
+    pub from_seq: Option<u64>,
+    /// Predictions of the loss, for dm, dr and their kin.
+    pub predictions: Option<Predictions>,
+    /// Weigh each event by τ/(τ + γ), which is known before its action is drawn: less variance where γ grows.
+    pub stabilize: bool,
+    /// A known upper bound on importance weights; empirical Bernstein, and betting on dr, need it.
+    pub weight_bound: Option<f64>,
+    /// Resampled logs of the bootstrap.
+    pub replicates: usize,
+    /// Draws of a policy that its mean prediction is taken over.
+    pub draws: usize,
+    /// The seed of what is drawn for policies and of the bootstrap.
+    pub seed: u64,
+    /// Whether the report holds histograms of the weights.
+    pub histograms: bool,
+}
+
+/// Where predictions of the loss come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Predictions {
+    /// A saved model, which must not have learned from these events.
+    Model(PathBuf),
+    /// A column of the log that holds f̂(x, a).
+    Column(String),
+}
+
+impl Default for EvaluateRequest {
+    fn default() -> Self {
+        Self {
+            log: LogSource::default(),
+            policies: Vec::new(),
+            estimators: Vec::new(),
+            intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
+            level: 0.95,
+            simultaneous: false,
+            against: None,
+            from_seq: None,
+            predictions: None,
+            stabilize: false,
+            weight_bound: None,
+            replicates: 200,
+            draws: 16,
+            seed: 0,
+            histograms: false,
+        }
+    }
+}
+
+/// What the log says of the policies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EvaluateReport {
+    /// Estimates, policy after policy, then differences.
+    pub rows: Vec<EvaluationRow>,
+    /// What there is to draw of each policy.
+    pub policies: Vec<PolicyDetail>,
+    /// The level of the intervals.
+    pub level: f64,
+    /// What was left out, chosen or noticed, in sentences.
+    pub remarks: Vec<String>,
+}
+
+/// A policy beyond its estimates.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolicyDetail {
+    /// As its rows call it.
+    pub name: String,
+    /// How its weights are spread.
+    pub weights: WeightHistogram,
+    /// Its confidence sequence as it narrows.
+    pub path: Vec<PathPoint>,
+}
+
+/// Evaluates the policies on the log.
+pub fn evaluate(
+    request: &EvaluateRequest,
+    progress: &dyn Progress,
+) -> Result<EvaluateReport, JobError> {
+    let checked = Checked::new(request)?;
+    if checked.columns_suffice()
+        && let Some(report) = by_columns::evaluate(&checked, progress)?
+    {
+        return Ok(report);
+    }
+    by_records::evaluate(&checked, progress)
+}
+
+/// A request that can be carried out.
+struct Checked<'a> {
+    request: &'a EvaluateRequest,
+    plan: Plan,
+    confidence: Confidence,
+    /// The place of the policy that others are compared with.
+    against: Option<usize>,
+}
+
+impl<'a> Checked<'a> {
+    fn new(request: &'a EvaluateRequest) -> Result<Self, JobError> {
+        let policies = &request.policies;
+        if policies.is_empty() {
+            return Err(JobError::request("policies", "name one at least"));
+        }
+        let names: Vec<&str> = policies.iter().map(|policy| &*policy.name).collect();
+        for (place, name) in names.iter().enumerate() {
+            if names[..place].contains(name) {
+                let problem = format!(
+                    "two are called {name:?}: give them names, as in one={name} and two={name}"
+                );
+                return Err(JobError::request("policies", problem));
+            }
+        }
+        let place_of = |wanted: &String| {
+            let found = names.iter().position(|name| name == wanted);
+            found.ok_or_else(|| {
+                let problem = format!("no policy is called {wanted:?}; there are {names:?}");
+                JobError::request("against", problem)
+            })
+        };
+        let against = request.against.as_ref().map(place_of).transpose()?;
+        let confidence =
+            Confidence::new(request.level).map_err(|error| JobError::request("level", error))?;
+        let simultaneous = if request.simultaneous {
+            policies.len()
+        } else {
+            1
+        };
+        Ok(Self {
+            plan: Plan {
+                estimators: estimators(request)?,
+                intervals: intervals(request),
+                weight_bound: request.weight_bound,
+                replicates: request.replicates,
+                seed: request.seed,
+            },
+            confidence: confidence.simultaneous(simultaneous as u64),
+            against,
+            request,
+        })
+    }
+
+    /// Whether all that is asked for is in columns of numbers: then no record has to be made.
+    fn columns_suffice(&self) -> bool {
+        let request = self.request;
+        let in_columns = |policy: &NamedPolicy| match policy.policy {
+            PolicySpec::Column { .. } => true,
+            // Its E_q f̂ is no column.
+            PolicySpec::Uniform => request.predictions.is_none(),
+            _ => false,
+        };
+        !matches!(request.predictions, Some(Predictions::Model(_)))
+            && request.from_seq.is_none()
+            && request.log.skip_bad.is_none()
+            && request.policies.iter().all(in_columns)
+    }
+
+    /// Whether estimators use f̂.
+    fn needs_predictions(&self) -> bool {
+        let mut estimators = self.plan.estimators.iter();
+        estimators.any(|estimator| estimator.needs_model())
+    }
+}
+
+fn estimators(request: &EvaluateRequest) -> Result<Vec<Estimator>, JobError> {
+    let predicted = request.predictions.is_some();
+    if request.estimators.is_empty() {
+        let mut estimators = vec![Estimator::Ips, Estimator::Snips];
+        if predicted {
+            estimators.extend([Estimator::Dr, Estimator::Sndr]);
+        }
+        return Ok(estimators);
+    }
+    for estimator in &request.estimators {
+        if !predicted && estimator.needs_model() {
+            let problem = format!(
+                "{estimator} needs predictions of the loss: give a saved model (--model FILE), or a column (--predicted NAME)"
+            );
+            return Err(JobError::request("estimators", problem));
+        }
+    }
+    Ok(request.estimators.clone())
+}
+
+fn intervals(request: &EvaluateRequest) -> Vec<IntervalKind> {
+    let mut intervals = request.intervals.clone();
+    let mut policies = request.policies.iter();
+    // SLOPE goes by it; it need not be reported.
+    if policies.any(|policy| policy.policy.chooses_bandwidth())
+        && !intervals.contains(&IntervalKind::Normal)
+    {
+        intervals.push(IntervalKind::Normal);
+    }
+    intervals
+}

@@ -1,0 +1,313 @@
+use egret_offline::{
+    Candidate, Confidence, Diagnostics, Difference, Estimate, IntervalKind, VerdictKind, slope,
+};
+use serde::Serialize;
+
+use super::tally::{LeftOut, Tally};
+use super::{Checked, EvaluateReport, PolicyDetail};
+use crate::JobError;
+
+/// One estimate of one policy, or of the difference of two.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EvaluationRow {
+    /// Whose value, or which difference.
+    pub policy: String,
+    /// How it was estimated.
+    pub estimator: String,
+    /// How the interval was made.
+    pub interval: String,
+    /// The mean loss.
+    pub estimate: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The probability with which the interval is to hold the value.
+    pub level: f64,
+    /// Over how many policies at once.
+    pub simultaneous: u64,
+    /// How many events were weighed.
+    pub n: u64,
+    /// Effective sample size.
+    pub ess: f64,
+    /// The largest weight.
+    pub max_weight: f64,
+    /// The mean weight, which should be 1.
+    pub mean_weight: f64,
+    /// The share of events with weight 0.
+    pub zero_share: f64,
+    /// The mean of 1/z over the log, where it tells z: an estimate of κ.
+    pub kappa: Option<f64>,
+    /// How many more events make the interval half as wide.
+    pub more_events: Option<u64>,
+    /// Whether to trust it, in words.
+    pub verdict: String,
+    /// The same as one word.
+    pub verdict_kind: VerdictKind,
+    /// What else to know of the policy.
+    pub note: Option<String>,
+    /// What to know of the log.
+    pub warnings: Vec<String>,
+}
+
+/// One evaluation, and the policy that it is of. A policy whose bandwidth is to be chosen has many.
+#[derive(Debug, Clone)]
+pub(super) struct Evaluated {
+    /// The place of the policy among those asked for.
+    pub policy: usize,
+    /// The bandwidth tried, where it is to be chosen.
+    pub bandwidth: Option<f64>,
+    /// What to know of the policy.
+    pub caveat: Option<String>,
+}
+
+impl Evaluated {
+    /// The only evaluation of a policy, nothing special about it.
+    pub(super) fn alone(policy: usize) -> Self {
+        Self {
+            policy,
+            bandwidth: None,
+            caveat: None,
+        }
+    }
+}
+
+/// What the evaluations say, once all events have passed by.
+pub(super) fn report(
+    checked: &Checked<'_>,
+    evaluated: &[Evaluated],
+    mut tally: Tally,
+    mut remarks: Vec<String>,
+) -> Result<EvaluateReport, JobError> {
+    tally.finish()?;
+    let (mut rows, mut policies) = (Vec::new(), Vec::new());
+    for place in 0..checked.request.policies.len() {
+        let (own, detail) = of_policy(checked, evaluated, &tally, place, &mut remarks)?;
+        rows.extend(own);
+        policies.push(detail);
+    }
+    if let Some(against) = checked.against {
+        rows.extend(differences(checked, evaluated, &tally, against)?);
+    }
+    let (kappa, warnings) = (tally.kappa(), tally.left_out.warnings());
+    for row in &mut rows {
+        row.kappa = kappa;
+        row.warnings.clone_from(&warnings);
+    }
+    if let Some(kappa) = kappa {
+        remarks.push(format!(
+            "1/z over the log, an estimate of kappa, is {kappa:.2} on average. Densities that leave it out are off by as much."
+        ));
+    }
+    remarks.extend(warnings);
+    Ok(EvaluateReport {
+        rows,
+        policies,
+        level: checked.confidence.level(),
+        remarks,
+    })
+}
+
+fn of_policy(
+    checked: &Checked<'_>,
+    evaluated: &[Evaluated],
+    tally: &Tally,
+    place: usize,
+    remarks: &mut Vec<String>,
+) -> Result<(Vec<EvaluationRow>, PolicyDetail), JobError> {
+    let tried = tried(evaluated, place);
+    let one = chosen(&tried, tally, checked.confidence)?;
+    let mut name = checked.request.policies[place].name.clone();
+    if let Some(bandwidth) = evaluated[one].bandwidth {
+        remarks.push(format!(
+            "{name}: of {} bandwidths the rule SLOPE (Su, Srinath and Krishnamurthy 2020) chose {bandwidth:.4}.",
+            tried.len()
+        ));
+        name += &format!(", bandwidth {bandwidth:.4}");
+    }
+    let report = tally.evaluations[one].report(for_all_tried(checked.confidence, &tried));
+    for skipped in &report.skipped {
+        let remark = format!(
+            "No {} interval for {}: {}.",
+            skipped.interval, skipped.estimator, skipped.reason
+        );
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+    let asked = |estimate: &&Estimate| checked.request.intervals.contains(&estimate.interval);
+    let caveat = evaluated[one].caveat.as_ref();
+    let rows = report
+        .estimates
+        .iter()
+        .filter(asked)
+        .map(|estimate| EvaluationRow::of_policy(&name, estimate, caveat))
+        .collect();
+    let detail = PolicyDetail {
+        name,
+        weights: tally.histograms[one].clone(),
+        path: report.path,
+    };
+    Ok((rows, detail))
+}
+
+/// The evaluations of a policy.
+fn tried(evaluated: &[Evaluated], place: usize) -> Vec<usize> {
+    (0..evaluated.len())
+        .filter(|&one| evaluated[one].policy == place)
+        .collect()
+}
+
+/// A bandwidth that the same events chose might have been any of those tried.
+fn for_all_tried(confidence: Confidence, tried: &[usize]) -> Confidence {
+    confidence.simultaneous(confidence.policies() * tried.len() as u64)
+}
+
+/// The evaluation that speaks for a policy: the one there is, or the one whose bandwidth SLOPE takes.
+fn chosen(tried: &[usize], tally: &Tally, confidence: Confidence) -> Result<usize, JobError> {
+    if let [one] = tried {
+        return Ok(*one);
+    }
+    let out_of_range = |error| JobError::request("level", error);
+    let all_at_once = Confidence::new(confidence.level())
+        .map_err(out_of_range)?
+        .simultaneous(tried.len() as u64);
+    let candidates: Vec<Candidate> = tried
+        .iter()
+        .map(|&one| {
+            let report = tally.evaluations[one].report(all_at_once);
+            let normal = report
+                .estimates
+                .iter()
+                .find(|estimate| estimate.interval == IntervalKind::Normal)
+                .expect("the normal interval is in the plan wherever a bandwidth is chosen");
+            // Where no event has any weight, nothing is known.
+            let half_width = if report.diagnostics.mean_weight == 0.0 {
+                f64::INFINITY
+            } else {
+                0.5 * (normal.high - normal.low)
+            };
+            Candidate {
+                estimate: normal.estimate,
+                half_width,
+            }
+        })
+        .collect();
+    Ok(tried[slope(&candidates).map_err(out_of_range)?])
+}
+
+/// The rows of each policy less the one it is compared with.
+fn differences(
+    checked: &Checked<'_>,
+    evaluated: &[Evaluated],
+    tally: &Tally,
+    against: usize,
+) -> Result<Vec<EvaluationRow>, JobError> {
+    let policies = &checked.request.policies;
+    let mut rows = Vec::new();
+    for (place, policy) in policies.iter().enumerate() {
+        if place == against {
+            continue;
+        }
+        let tried = tried(evaluated, place);
+        let one = chosen(&tried, tally, checked.confidence)?;
+        for (of, comparison) in &tally.comparisons {
+            if *of != one {
+                continue;
+            }
+            let report = comparison.report(for_all_tried(checked.confidence, &tried));
+            let name = format!("{} − {}", policy.name, policies[against].name);
+            let asked = |found: &&Difference| checked.request.intervals.contains(&found.interval);
+            rows.extend(report.differences.iter().filter(asked).map(|difference| {
+                EvaluationRow::of_difference(&name, difference, &report.diagnostics)
+            }));
+        }
+    }
+    Ok(rows)
+}
+
+impl LeftOut {
+    /// What to know of the log.
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for (events, what) in [
+            (
+                self.point_masses,
+                "are point masses, which have no density: they count with weight 0.",
+            ),
+            (self.without_loss, "have no loss yet; they were left out."),
+            (
+                self.not_played,
+                "are of apprentice mode, where somebody else chose the action; they were left out.",
+            ),
+        ] {
+            if 0 < events {
+                warnings.push(format!("{events} events {what}"));
+            }
+        }
+        if self.seen_by_model {
+            warnings.push(
+                "A model has learned from some of these events, or from others like them at the same time, which \
+                 flatters it. Evaluate it on later ones, with --from-seq."
+                    .to_owned(),
+            );
+        }
+        warnings
+    }
+}
+
+impl EvaluationRow {
+    fn of_policy(policy: &str, estimate: &Estimate, caveat: Option<&String>) -> Self {
+        Self {
+            policy: policy.to_owned(),
+            estimator: estimate.estimator.to_string(),
+            interval: estimate.interval.to_string(),
+            estimate: estimate.estimate,
+            low: estimate.low,
+            high: estimate.high,
+            level: estimate.level,
+            simultaneous: estimate.simultaneous,
+            n: estimate.n,
+            ess: estimate.ess,
+            max_weight: estimate.max_weight,
+            mean_weight: estimate.mean_weight,
+            zero_share: estimate.zero_share,
+            kappa: None,
+            more_events: estimate.more_events,
+            verdict: estimate.verdict.words.clone(),
+            verdict_kind: estimate.verdict.kind,
+            note: caveat.cloned(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Diagnostics are those of the policy with the smaller effective sample size.
+    fn of_difference(policy: &str, difference: &Difference, weights: &[Diagnostics; 2]) -> Self {
+        let worse = if weights[0].ess < weights[1].ess {
+            &weights[0]
+        } else {
+            &weights[1]
+        };
+        Self {
+            policy: policy.to_owned(),
+            estimator: difference.estimator.to_string(),
+            interval: difference.interval.to_string(),
+            estimate: difference.estimate,
+            low: difference.low,
+            high: difference.high,
+            level: difference.level,
+            simultaneous: difference.simultaneous,
+            n: difference.n,
+            ess: worse.ess,
+            max_weight: worse.largest_weights.first().copied().unwrap_or(0.0),
+            mean_weight: worse.mean_weight,
+            zero_share: worse.zero_share,
+            kappa: None,
+            more_events: difference.more_events,
+            verdict: difference.verdict.words.clone(),
+            verdict_kind: difference.verdict.kind,
+            note: None,
+            warnings: Vec::new(),
+        }
+    }
+}

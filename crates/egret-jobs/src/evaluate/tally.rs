@@ -1,0 +1,130 @@
+use egret_offline::{Evaluation, PolicyComparison};
+
+use super::Checked;
+use super::weight_histogram::WeightHistogram;
+use super::weighted_batch::WeightedBatch;
+use crate::JobError;
+
+/// The accumulators of everything that was asked for.
+pub(super) struct Tally {
+    /// One for each policy.
+    pub evaluations: Vec<Evaluation>,
+    /// Of each policy's weights.
+    pub histograms: Vec<WeightHistogram>,
+    /// Each other policy (its place) less the one it is compared with.
+    pub comparisons: Vec<(usize, PolicyComparison)>,
+    /// What was left out, and why.
+    pub left_out: LeftOut,
+    against: Option<usize>,
+    draws_histograms: bool,
+    /// Σ κ over the events that tell it, and how many they are.
+    kappa: (f64, u64),
+}
+
+/// What a scan noticed besides the events it weighed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LeftOut {
+    /// Events that are point masses: they count with weight 0.
+    pub point_masses: u64,
+    /// Events whose action was somebody else's.
+    pub not_played: u64,
+    /// Events whose loss is not known.
+    pub without_loss: u64,
+    /// Events before the first that is asked for.
+    pub before: u64,
+    /// Whether a model has learned from some of the events.
+    pub seen_by_model: bool,
+}
+
+impl Tally {
+    /// Of so many policies; `against` is the place of the one that others are compared with.
+    pub(super) fn new(
+        checked: &Checked<'_>,
+        policies: usize,
+        against: Option<usize>,
+    ) -> Result<Self, JobError> {
+        let plan = &checked.plan;
+        let evaluations = (0..policies)
+            .map(|_| Evaluation::new(plan.clone()))
+            .collect::<Result<_, _>>()
+            .map_err(|error| JobError::request("estimators", error))?;
+        let others = (0..policies).filter(|policy| against.is_some_and(|one| one != *policy));
+        let comparisons = others
+            .map(|policy| Ok((policy, PolicyComparison::new(plan.weight_bound)?)))
+            .collect::<Result<_, _>>()
+            .map_err(|error: egret_offline::PlanError| JobError::request("weight_bound", error))?;
+        Ok(Self {
+            evaluations,
+            histograms: vec![WeightHistogram::default(); policies],
+            comparisons,
+            left_out: LeftOut::default(),
+            against,
+            draws_histograms: checked.request.histograms,
+            kappa: (0.0, 0),
+        })
+    }
+
+    /// Adds events to all.
+    pub(super) fn observe(&mut self, events: &WeightedBatch) -> Result<(), JobError> {
+        if events.losses.is_empty() {
+            return Ok(());
+        }
+        for (policy, evaluation) in self.evaluations.iter_mut().enumerate() {
+            evaluation.observe(&events.of(policy))?;
+        }
+        self.kappa.0 += events.kappas.iter().sum::<f64>();
+        self.kappa.1 += events.kappas.len() as u64;
+        if self.draws_histograms {
+            for (histogram, (weights, _)) in self.histograms.iter_mut().zip(&events.policies) {
+                weights.iter().for_each(|&weight| histogram.add(weight));
+            }
+        }
+        if let Some(against) = self.against {
+            for (policy, comparison) in &mut self.comparisons {
+                comparison.observe(&events.paired(*policy, against))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The mean κ of the log, if it tells any.
+    pub(super) fn kappa(&self) -> Option<f64> {
+        let (sum, events) = self.kappa;
+        (0 < events).then(|| sum / events as f64)
+    }
+
+    /// Tells the evaluations what was left out; an error unless some event can be weighed.
+    pub(super) fn finish(&mut self) -> Result<(), JobError> {
+        if self.evaluations[0].events() <= self.left_out.point_masses {
+            return Err(JobError::Log(self.left_out.nothing_to_weigh()));
+        }
+        let left_out = self.left_out.without_loss + self.left_out.not_played;
+        for evaluation in &mut self.evaluations {
+            evaluation.leave_out(left_out);
+        }
+        for (_, comparison) in &mut self.comparisons {
+            comparison.leave_out(left_out);
+        }
+        Ok(())
+    }
+}
+
+impl LeftOut {
+    fn nothing_to_weigh(&self) -> String {
+        let mut why = Vec::new();
+        for (events, what) in [
+            (self.before, "come before --from-seq, or have no seq"),
+            (self.without_loss, "have no loss"),
+            (self.not_played, "are of apprentice mode"),
+            (self.point_masses, "are point masses, without a density"),
+        ] {
+            if 0 < events {
+                why.push(format!("{events} {what}"));
+            }
+        }
+        format!(
+            "no event of the log has both a density and a loss, so there is nothing to weigh ({})",
+            why.join(", ")
+        )
+    }
+}

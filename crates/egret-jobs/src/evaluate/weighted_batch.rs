@@ -1,0 +1,74 @@
+use egret_offline::{PairedEvents, WeightedEvents};
+
+/// Events of a scan, weighted for every policy at once.
+#[derive(Debug, Default)]
+pub(super) struct WeightedBatch {
+    /// ℓ.
+    pub losses: Vec<f64>,
+    /// f̂(x, a), where there is an f̂.
+    pub predicted: Vec<f64>,
+    /// τ/(τ + γ), where estimates are to be stabilized.
+    pub event_weights: Vec<f64>,
+    /// κ, of the events that tell z.
+    pub kappas: Vec<f64>,
+    /// For each policy: w, and E_q f̂ where there is an f̂.
+    pub policies: Vec<(Vec<f64>, Vec<f64>)>,
+}
+
+impl WeightedBatch {
+    /// Room for so many policies.
+    pub(super) fn new(policies: usize) -> Self {
+        Self {
+            policies: vec![Default::default(); policies],
+            ..Self::default()
+        }
+    }
+
+    /// Forgets the events and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        let Self {
+            losses,
+            predicted,
+            event_weights,
+            kappas,
+            policies,
+        } = self;
+        for column in [losses, predicted, event_weights, kappas] {
+            column.clear();
+        }
+        for (weights, policy_predicted) in policies {
+            weights.clear();
+            policy_predicted.clear();
+        }
+    }
+
+    /// As one policy sees them.
+    pub(super) fn of(&self, policy: usize) -> WeightedEvents<'_> {
+        let (weights, policy_predicted) = &self.policies[policy];
+        WeightedEvents {
+            losses: &self.losses,
+            weights,
+            predicted: self.optional(&self.predicted),
+            policy_predicted: self.optional(policy_predicted),
+            event_weights: self.optional(&self.event_weights),
+        }
+    }
+
+    /// As two policies see them.
+    pub(super) fn paired(&self, first: usize, second: usize) -> PairedEvents<'_> {
+        let (one, two) = (self.of(first), self.of(second));
+        PairedEvents {
+            losses: &self.losses,
+            weights: [one.weights, two.weights],
+            predictions: match (one.predicted, one.policy_predicted, two.policy_predicted) {
+                (Some(predicted), Some(one), Some(two)) => Some([predicted, one, two]),
+                _ => None,
+            },
+            event_weights: one.event_weights,
+        }
+    }
+
+    fn optional<'a>(&self, column: &'a [f64]) -> Option<&'a [f64]> {
+        (column.len() == self.losses.len()).then_some(column)
+    }
+}

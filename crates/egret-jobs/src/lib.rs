@@ -1,0 +1,37 @@
+//! What a user asks of logs and models, as functions.
+//!
+//! | question                                             | job                                        |
+//! |------------------------------------------------------|--------------------------------------------|
+//! | what would another policy have lost?                 | [`evaluate`](evaluate::evaluate)           |
+//! | is the log what it says?                             | [`audit`](audit::audit)                    |
+//! | which model does the log teach?                      | [`train`](train::train)                    |
+//! | which of many candidates is best?                    | [`select`](select::select)                 |
+//! | what is in the log?                                  | [`summarize`](summarize::summarize), [`head`](head::head) |
+//! | which rows of the log are bad?                       | [`check`](check::check)                    |
+//! | what would the model do for these contexts?          | [`decide`](decide::decide)                 |
+//! | the log in another format, or many logs as one       | [`convert`](convert::convert), [`merge`](merge::merge) |
+//!
+//! Each takes a request that is data (serde), reports its [progress](Progress) and can be cancelled there, and gives back
+//! a report that is data. What goes wrong is a [`JobError`], which names file, row and field where there are any. The
+//! command, a service and other languages convert requests and reports, and nothing else.
+
+pub mod audit;
+pub mod check;
+pub mod convert;
+pub mod decide;
+mod error;
+pub mod evaluate;
+pub mod head;
+mod log_source;
+pub mod merge;
+mod policy_spec;
+mod progress;
+pub mod select;
+pub mod summarize;
+pub mod train;
+mod training_data;
+
+pub use error::{JobError, Place};
+pub use log_source::{LogSource, load_model};
+pub use policy_spec::{Bandwidth, NamedPolicy, PointSource, PolicySpec, PolicyTextError};
+pub use progress::{Progress, Silent, Step};

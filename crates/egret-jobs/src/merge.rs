@@ -1,0 +1,60 @@
+//! Many logs as one, in order of seq.
+
+use std::path::PathBuf;
+
+use egret_log::{Format, Merge, Writer};
+use serde::{Deserialize, Serialize};
+
+use crate::convert::format_of;
+use crate::progress::{Step, tell};
+use crate::{JobError, Progress};
+
+/// What is to be merged, and where it goes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MergeRequest {
+    /// Files and folders, each file in order of seq.
+    pub paths: Vec<PathBuf>,
+    /// The file, which appears when it is whole.
+    pub output: PathBuf,
+    /// Its format; by the ending of its name if absent.
+    #[serde(default)]
+    pub format: Option<Format>,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MergeReport {
+    /// Records in the file.
+    pub rows: u64,
+    /// The file.
+    pub output: PathBuf,
+    /// Records that came twice and were written once.
+    pub duplicates: u64,
+}
+
+/// Makes one log of many. A record that comes twice, in parts that overlap, is written once; two different records with
+/// one seq are an error.
+pub fn merge(request: &MergeRequest, progress: &dyn Progress) -> Result<MergeReport, JobError> {
+    let format = format_of(request.format, &request.output)?;
+    let mut records = Merge::open(&request.paths)?;
+    let mut writer = Writer::create(&request.output, format)?;
+    let mut rows = 0_u64;
+    while let Some(record) = records.next() {
+        writer.write(&record?)?;
+        rows += 1;
+        if rows.is_multiple_of(4_096) {
+            tell(progress, Step::Read(records.progress()))?;
+        }
+    }
+    if rows == 0 {
+        return Err(JobError::Log(
+            "the logs hold no record: nothing was written".to_owned(),
+        ));
+    }
+    Ok(MergeReport {
+        rows: writer.finish()?,
+        output: request.output.clone(),
+        duplicates: records.duplicates(),
+    })
+}

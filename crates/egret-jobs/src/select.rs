@@ -1,0 +1,168 @@
+//! Trains many candidates on a log, judges them on held-out events, keeps the best.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use egret::{ActionKind, AnyModel, Context, ModelSpec, Observed, Settings, for_kind};
+use egret_offline::{
+    CandidateStanding, Selection, SelectionSettings, TrainingCandidate, Validation,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::progress::Step;
+use crate::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
+use crate::{JobError, Progress};
+
+/// Which candidates, and what they learn from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SelectRequest {
+    /// The log.
+    pub from: TrainingLog,
+    /// The candidates.
+    pub candidates: Vec<CandidateRequest>,
+    /// The parts of the log.
+    pub split: SplitRequest,
+    /// Of every random number.
+    pub seed: u64,
+    /// The probability with which all intervals hold at once.
+    pub level: f64,
+}
+
+impl Default for SelectRequest {
+    fn default() -> Self {
+        Self {
+            from: TrainingLog::default(),
+            candidates: Vec::new(),
+            split: SplitRequest::default(),
+            seed: 0,
+            level: 0.95,
+        }
+    }
+}
+
+/// How the candidates did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SelectReport {
+    /// One row for each, in the order of the request.
+    pub candidates: Vec<CandidateRow>,
+    /// What the log holds.
+    #[serde(rename = "log")]
+    pub counts: Counts,
+    /// Rows to train on, to stop by, to judge by.
+    pub parts: [usize; 3],
+    /// Who won and what may be as good, in a sentence.
+    pub sentence: String,
+}
+
+/// One candidate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CandidateRow {
+    /// Oracle and method.
+    pub candidate: String,
+    /// How it is served.
+    pub policy: String,
+    /// On validation rows.
+    pub validation: Validation,
+    /// The epoch whose model it is.
+    pub best_epoch: u32,
+    /// Its loss on held-out rows.
+    pub estimate: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The probability with which all intervals hold.
+    pub level: f64,
+    /// Held-out rows.
+    pub n: u64,
+    /// Effective sample size.
+    pub ess: f64,
+    /// The largest weight.
+    pub max_weight: f64,
+    /// The mean weight, which should be 1.
+    pub mean_weight: f64,
+    /// Beside the winner.
+    pub standing: CandidateStanding,
+    /// Whether to trust the interval.
+    pub verdict: String,
+    /// Whether it is the one that is kept.
+    pub winner: bool,
+}
+
+/// Selects the best candidate.
+pub fn select(
+    request: &SelectRequest,
+    progress: &dyn Progress,
+) -> Result<(AnyModel, SelectReport), JobError> {
+    request.split.checked(request.seed)?;
+    let log = request.from.open()?;
+    for_kind!(log.kind(), A => {
+        let (spec, observed, counts) = log.read::<A>(progress)?;
+        select_kind(request, &spec, &observed, counts, progress)
+    })
+}
+
+fn select_kind<A: ActionKind>(
+    request: &SelectRequest,
+    spec: &ModelSpec,
+    observed: &[Observed<Context, A>],
+    counts: Counts,
+    progress: &dyn Progress,
+) -> Result<(AnyModel, SelectReport), JobError> {
+    let candidates: Vec<TrainingCandidate> = request
+        .candidates
+        .iter()
+        .map(|candidate| candidate.candidate(spec, request.seed))
+        .collect();
+    let (split, order) = request.split.checked(request.seed)?;
+    let rows = split.parts(observed.len(), order);
+    let settings = SelectionSettings {
+        level: request.level,
+        seed: request.seed,
+    };
+    let (done, of) = (AtomicUsize::new(0), candidates.len());
+    let on_trained = |_: &TrainingCandidate| -> ControlFlow<()> {
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        progress.step(Step::Trained { done, of })
+    };
+    let selection = Selection::new(spec, observed, &rows, &candidates, settings, on_trained);
+    let selection = selection.map_err(|error| match error {
+        egret_offline::SelectionError::Cancelled => JobError::Cancelled,
+        error => error.into(),
+    })?;
+    let model = selection.model(Settings::default().with_seed(request.seed))?;
+    let report = SelectReport {
+        candidates: report_rows(&selection),
+        counts,
+        parts: [rows.train.len(), rows.validation.len(), rows.test.len()],
+        sentence: selection.sentence(),
+    };
+    Ok((model.into(), report))
+}
+
+fn report_rows<A: ActionKind>(selection: &Selection<A>) -> Vec<CandidateRow> {
+    let entries = selection.entries.iter().enumerate();
+    entries
+        .map(|(place, entry)| {
+            let interval = &entry.value.interval;
+            CandidateRow {
+                candidate: entry.candidate.name(),
+                policy: entry.candidate.training.policy.to_string(),
+                validation: entry.trained.validation,
+                best_epoch: entry.trained.best_epoch,
+                estimate: entry.value.estimate,
+                low: interval.low,
+                high: interval.high,
+                level: interval.level,
+                n: interval.n,
+                ess: interval.ess,
+                max_weight: interval.max_weight,
+                mean_weight: interval.mean_weight,
+                standing: entry.value.standing,
+                verdict: interval.verdict.words.clone(),
+                winner: place == selection.winner,
+            }
+        })
+        .collect()
+}

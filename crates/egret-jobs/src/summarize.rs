@@ -1,0 +1,269 @@
+//! What is in a log: counts, gaps, losses, the spread of densities.
+
+mod quantile_sketch;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use egret::Density;
+use egret_log::{LossSource, Record, Time};
+use serde::{Deserialize, Serialize};
+
+use self::quantile_sketch::QuantileSketch;
+use crate::progress::{Step, tell};
+use crate::{JobError, LogSource, Progress};
+
+/// Which log.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SummarizeRequest {
+    /// The log.
+    pub log: LogSource,
+}
+
+/// The figures of a log.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Summary {
+    /// Records.
+    pub rows: u64,
+    /// Rows that are not records.
+    pub skipped: u64,
+    /// Where they are.
+    pub skipped_file: Option<PathBuf>,
+    /// The earliest time.
+    pub first_time: Option<String>,
+    /// The latest.
+    pub last_time: Option<String>,
+    /// Records by kind of action.
+    pub actions: BTreeMap<String, u64>,
+    /// Records by number of features.
+    pub context_dims: BTreeMap<usize, u64>,
+    /// Records without a density.
+    pub point_masses: u64,
+    /// How densities are spread.
+    pub density: Option<Spread>,
+    /// The mean of 1/z.
+    pub kappa_mean: Option<f64>,
+    /// The mean loss.
+    pub loss_mean: Option<f64>,
+    /// Losses that are not known yet.
+    pub losses_missing: u64,
+    /// Losses that are the loop's default.
+    pub losses_default: u64,
+    /// Losses that came after the closing.
+    pub losses_late: u64,
+    /// What sequence numbers tell.
+    pub seq: Option<Sequence>,
+    /// Records by loop.
+    pub loops: BTreeMap<String, u64>,
+    /// Records by mode.
+    pub modes: BTreeMap<String, u64>,
+    /// Records by version of the settings.
+    pub settings_versions: BTreeMap<String, u64>,
+    /// Records by columns of the user's own.
+    pub extras: BTreeMap<String, u64>,
+}
+
+/// How densities are spread; right to 0.1 %, the ends exact.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Spread {
+    /// The least.
+    pub min: f64,
+    /// 1% are below.
+    pub p01: f64,
+    /// 25% are below.
+    pub p25: f64,
+    /// Half are below.
+    pub median: f64,
+    /// 75% are below.
+    pub p75: f64,
+    /// 99% are below.
+    pub p99: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+/// What sequence numbers tell; of each loop by itself, then added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Sequence {
+    /// The least number.
+    pub first: u64,
+    /// The greatest.
+    pub last: u64,
+    /// Numbers between the first and the last that no record has.
+    pub missing: u64,
+    /// Records whose number is not above that of the one before: out of order, or twice.
+    pub out_of_order: u64,
+    /// Records without a number.
+    pub without: u64,
+}
+
+/// Counts what is in the log.
+pub fn summarize(request: &SummarizeRequest, progress: &dyn Progress) -> Result<Summary, JobError> {
+    let mut reader = request.log.reader()?;
+    let mut tally = Tally::default();
+    while let Some(record) = reader.next() {
+        tally.add(&record?);
+        if tally.summary.rows.is_multiple_of(4_096) {
+            tell(progress, Step::Read(reader.progress()))?;
+        }
+    }
+    let skipped = reader.finish()?;
+    let summary = Summary {
+        skipped: skipped.rows,
+        skipped_file: skipped.file,
+        ..tally.finish()
+    };
+    if summary.rows == 0 && summary.skipped == 0 {
+        return Err(JobError::Log("the log holds no record".to_owned()));
+    }
+    Ok(summary)
+}
+
+/// The figures while records come.
+#[derive(Default)]
+struct Tally {
+    summary: Summary,
+    times: Option<(Time, Time)>,
+    densities: QuantileSketch,
+    losses: Mean,
+    kappas: Mean,
+    loops: BTreeMap<Option<String>, LoopTally>,
+    without_seq: u64,
+}
+
+#[derive(Default)]
+struct LoopTally {
+    first: u64,
+    last: u64,
+    previous: Option<u64>,
+    count: u64,
+    out_of_order: u64,
+}
+
+#[derive(Default)]
+struct Mean {
+    sum: f64,
+    count: u64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    fn get(&self) -> Option<f64> {
+        (0 < self.count).then(|| self.sum / self.count as f64)
+    }
+}
+
+impl Tally {
+    fn add(&mut self, record: &Record) {
+        let summary = &mut self.summary;
+        summary.rows += 1;
+        if let Some(time) = record.time {
+            let (first, last) = self.times.unwrap_or((time, time));
+            self.times = Some((first.min(time), last.max(time)));
+        }
+        count(&mut summary.actions, record.action.kind().to_string());
+        *summary
+            .context_dims
+            .entry(record.context.dim())
+            .or_default() += 1;
+        match record.propensity().density() {
+            Some(density) => self.densities.add(Density::get(density)),
+            None => summary.point_masses += 1,
+        }
+        if let Some(z) = record.z {
+            self.kappas.add(1.0 / z);
+        }
+        match record.loss {
+            Some(loss) => self.losses.add(loss.get()),
+            None => summary.losses_missing += 1,
+        }
+        summary.losses_default += u64::from(record.loss_source == Some(LossSource::Default));
+        summary.losses_late += u64::from(record.late == Some(true));
+        if let Some(mode) = record.mode {
+            count(&mut summary.modes, mode.as_str().to_owned());
+        }
+        if let Some(version) = record.settings_version {
+            count(&mut summary.settings_versions, version.to_string());
+        }
+        for (name, _) in record.extras() {
+            match summary.extras.get_mut(name) {
+                Some(count) => *count += 1,
+                None => {
+                    summary.extras.insert(name.to_owned(), 1);
+                }
+            }
+        }
+        self.add_seq(record);
+    }
+
+    fn add_seq(&mut self, record: &Record) {
+        let Some(seq) = record.seq else {
+            self.without_seq += 1;
+            return;
+        };
+        let own = match self.loops.get_mut(&record.loop_name) {
+            Some(own) => own,
+            None => self.loops.entry(record.loop_name.clone()).or_default(),
+        };
+        if own.count == 0 {
+            (own.first, own.last) = (seq, seq);
+        }
+        own.first = own.first.min(seq);
+        own.last = own.last.max(seq);
+        own.count += 1;
+        own.out_of_order += u64::from(own.previous.is_some_and(|previous| seq <= previous));
+        own.previous = Some(seq);
+    }
+
+    fn finish(self) -> Summary {
+        let quantile = |share| self.densities.quantile(share);
+        let density = quantile(0.0).map(|min| {
+            let at = |share| quantile(share).unwrap_or(min);
+            Spread {
+                min,
+                p01: at(0.01),
+                p25: at(0.25),
+                median: at(0.5),
+                p75: at(0.75),
+                p99: at(0.99),
+                max: at(1.0),
+            }
+        });
+        let mut seq: Option<Sequence> = None;
+        for own in self.loops.values() {
+            let all = seq.get_or_insert(Sequence {
+                first: own.first,
+                last: own.last,
+                without: self.without_seq,
+                ..Sequence::default()
+            });
+            all.first = all.first.min(own.first);
+            all.last = all.last.max(own.last);
+            let span = (own.last - own.first).saturating_add(1);
+            all.missing += span.saturating_sub(own.count);
+            all.out_of_order += own.out_of_order;
+        }
+        let loops = self.loops.into_iter();
+        Summary {
+            first_time: self.times.map(|(first, _)| first.to_string()),
+            last_time: self.times.map(|(_, last)| last.to_string()),
+            density,
+            seq,
+            kappa_mean: self.kappas.get(),
+            loss_mean: self.losses.get(),
+            loops: loops
+                .filter_map(|(name, own)| Some((name?, own.count)))
+                .collect(),
+            ..self.summary
+        }
+    }
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, name: String) {
+    *counts.entry(name).or_default() += 1;
+}

@@ -1,0 +1,474 @@
+use std::collections::BTreeSet;
+
+use egret_report::{
+    Axis, ChartError, Colour, ConfidenceInterval, Figure, IntervalChart, IntervalRow, Line,
+    LineChart, Page, Part, Section, Series,
+};
+
+use crate::comparison::{LearnerComparison, LearnerResult, Problem, counted};
+
+/// Percentile intervals over fewer seeds are clearly too narrow.
+const FEW_SEEDS: usize = 10;
+/// More lines would make a figure unreadable: the best learners are drawn.
+const MOST_LINES: usize = 8;
+/// With more learners than this there is no common figure, only one for each problem.
+const MOST_SERIES: usize = 6;
+
+impl LearnerComparison {
+    /// A page that begins with the comparison with the baseline, then has a table and figures for each problem.
+    pub fn report(&self, title: &str) -> Result<Page, ChartError> {
+        let mut parts = vec![self.summary()?];
+        let mut taken = BTreeSet::new();
+        for problem in &self.problems {
+            let file = file_name(&problem.name, &mut taken);
+            parts.push(self.part(problem, &file)?);
+        }
+        let percent = self.percent();
+        Ok(Page {
+            title: title.to_owned(),
+            lead: vec![format!(
+                "The loss of a run is the mean over all its decisions, each made before its loss was known. Intervals are {percent}% \
+                 bootstrap intervals over seeds. A difference is the loss of {} minus that of the learner, paired by seed: above 0, \
+                 the learner is better. If the interval contains 0, it is a tie.",
+                self.baseline
+            )],
+            parts,
+        })
+    }
+
+    /// The confidence in percent, without rounding errors: 0.55 is 55, not 55.00000000000001.
+    fn percent(&self) -> f64 {
+        (1e11 * self.confidence).round() / 1e9
+    }
+
+    /// The colour of a learner. It is the same in all figures if there are colours for all; else it depends on its place in this
+    /// figure.
+    fn colour(&self, learner: &str, place: usize) -> Colour {
+        let of_all = self.learners.iter().position(|other| other == learner);
+        let few = self.learners.len() <= MOST_LINES;
+        Colour::nth(of_all.filter(|_| few).unwrap_or(place))
+    }
+
+    /// The part on wins, ties and losses over all problems.
+    fn summary(&self) -> Result<Part, ChartError> {
+        let baseline = &self.baseline;
+        let mut part = Part {
+            heading: format!("Against {baseline}"),
+            ..Part::default()
+        };
+        if self.tallies.is_empty() {
+            part.paragraphs
+                .push("There is only one learner, so there is nothing to compare.".to_owned());
+        } else {
+            part.tables.push(self.tally_table());
+        }
+        part.paragraphs.extend(self.left_out.iter().cloned());
+        if (1..=MOST_SERIES).contains(&self.tallies.len()) {
+            let chart = self.differences();
+            if chart
+                .rows
+                .iter()
+                .any(|row| row.values.iter().any(Option::is_some))
+            {
+                part.figures.push(Figure {
+                    name: "differences".to_owned(),
+                    caption: format!("Loss of {baseline} minus that of each learner."),
+                    alt: format!("Paired differences of the loss, each learner against {baseline}"),
+                    picture: chart.draw()?,
+                });
+            }
+        }
+        Ok(part)
+    }
+
+    fn tally_table(&self) -> Section {
+        Section {
+            title: match self.problems.len() {
+                1 => "On one data set".to_owned(),
+                count => format!("Over {count} data sets"),
+            },
+            before: "A win is a data set on which the interval of the difference lies above 0; a tie, on which it contains 0; a \
+                     loss, on which it lies below 0."
+                .to_owned(),
+            header: ["learner", "wins", "ties", "losses"]
+                .map(str::to_owned)
+                .to_vec(),
+            words: 1,
+            rows: self
+                .tallies
+                .iter()
+                .map(|tally| {
+                    let counts = [tally.wins, tally.ties, tally.losses];
+                    let mut row = vec![tally.learner.clone()];
+                    row.extend(counts.map(|count| count.to_string()));
+                    row
+                })
+                .collect(),
+            after: Vec::new(),
+        }
+    }
+
+    fn differences(&self) -> IntervalChart {
+        let (baseline, percent) = (&self.baseline, self.percent());
+        let others: Vec<&str> = self
+            .tallies
+            .iter()
+            .map(|tally| tally.learner.as_str())
+            .collect();
+        let value = |problem: &Problem, learner: &str| {
+            let difference = problem.against(learner, baseline)?.difference;
+            Some(ConfidenceInterval {
+                low: difference.low.min(difference.mean),
+                point: difference.mean,
+                high: difference.high.max(difference.mean),
+            })
+        };
+        IntervalChart {
+            title: format!("Against {baseline}"),
+            subtitle: format!("paired difference over seeds, with {percent}% intervals"),
+            axis: Axis::linear(format!("loss of {baseline} minus the learner's")),
+            reference: Some(0.0),
+            sides: Some((
+                format!("{baseline} is better"),
+                "the learner is better".to_owned(),
+            )),
+            series: others
+                .iter()
+                .enumerate()
+                .map(|(place, learner)| Series::new(*learner, self.colour(learner, place)))
+                .collect(),
+            rows: self
+                .problems
+                .iter()
+                .map(|problem| IntervalRow {
+                    label: problem.name.clone(),
+                    values: others
+                        .iter()
+                        .map(|learner| value(problem, learner))
+                        .collect(),
+                    note: String::new(),
+                })
+                .collect(),
+        }
+    }
+
+    fn part(&self, problem: &Problem, file: &str) -> Result<Part, ChartError> {
+        let losses = Figure {
+            name: format!("{file}-losses"),
+            caption: format!("Mean loss on {}, with its interval.", problem.name),
+            alt: format!("The loss of each learner on {}", problem.name),
+            picture: self.losses(problem).draw()?,
+        };
+        let mut part = Part {
+            heading: problem.name.clone(),
+            tables: vec![self.table(problem)],
+            ..Part::default()
+        };
+        match problem.results.iter().map(|result| result.seeds).min() {
+            Some(0 | 1) => part.paragraphs.push(
+                "With one seed there is no interval: a difference may be due to chance alone."
+                    .to_owned(),
+            ),
+            Some(seeds) if seeds < FEW_SEEDS => part.paragraphs.push(format!(
+                "Bootstrap intervals over {seeds} seeds are too narrow: they cover less often than they claim. The paper uses 30 seeds."
+            )),
+            _ => {}
+        }
+        let curves = self.curves(problem);
+        if !curves.lines.is_empty() {
+            let mut caption = format!("Mean loss so far on {}.", problem.name);
+            if MOST_LINES < problem.results.len() {
+                caption += &format!(" Only the best {MOST_LINES} learners are drawn.");
+            }
+            part.figures.push(Figure {
+                name: format!("{file}-curves"),
+                caption,
+                alt: format!("The mean loss over time on {}", problem.name),
+                picture: curves.draw()?,
+            });
+        }
+        part.figures.push(losses);
+        Ok(part)
+    }
+
+    fn table(&self, problem: &Problem) -> Section {
+        let regret = problem.results.iter().any(|result| result.regret.is_some());
+        let percent = self.percent();
+        let mut header = vec![
+            "learner".to_owned(),
+            "seeds".to_owned(),
+            "loss".to_owned(),
+            format!("{percent}% interval"),
+        ];
+        if regret {
+            header.push("regret".to_owned());
+        }
+        header.extend(["µs/decision", "difference", "interval", "standing"].map(str::to_owned));
+        let rows = problem
+            .results
+            .iter()
+            .map(|result| self.row(problem, result, regret))
+            .collect();
+        Section {
+            title: problem.name.clone(),
+            before: format!("{} in each run.", counted(problem.decisions, "decision")),
+            header,
+            words: 1,
+            rows,
+            after: Vec::new(),
+        }
+    }
+
+    fn row(&self, problem: &Problem, result: &LearnerResult, regret: bool) -> Vec<String> {
+        let interval = |low: f64, high: f64| format!("[{low:.4}, {high:.4}]");
+        let mut row = vec![
+            result.learner.clone(),
+            result.seeds.to_string(),
+            format!("{:.4}", result.loss),
+            interval(result.low, result.high),
+        ];
+        if regret {
+            let regret = result.regret.map(|regret| format!("{regret:.4}"));
+            row.push(regret.unwrap_or_default());
+        }
+        row.push(format!("{:.1}", result.microseconds));
+        match problem.against(&result.learner, &self.baseline) {
+            Some(pair) => {
+                let difference = &pair.difference;
+                row.push(format!("{:+.4}", difference.mean));
+                row.push(format!("[{:+.4}, {:+.4}]", difference.low, difference.high));
+                row.push(pair.standing.word().to_owned());
+            }
+            None => row.extend([String::new(), String::new(), String::new()]),
+        }
+        row
+    }
+
+    fn losses(&self, problem: &Problem) -> IntervalChart {
+        let percent = self.percent();
+        IntervalChart {
+            title: problem.name.clone(),
+            subtitle: format!(
+                "mean loss over {}, {percent}% intervals over seeds",
+                counted(problem.decisions, "decision")
+            ),
+            axis: Axis::linear("mean loss (lower is better)"),
+            reference: None,
+            sides: None,
+            series: Series::in_order(["loss"]),
+            rows: by_loss(problem)
+                .into_iter()
+                .map(|result| IntervalRow {
+                    label: result.learner.clone(),
+                    values: vec![Some(ConfidenceInterval {
+                        low: result.low.min(result.loss),
+                        point: result.loss,
+                        high: result.high.max(result.loss),
+                    })],
+                    note: format!("{:.4}", result.loss),
+                })
+                .collect(),
+        }
+    }
+
+    fn curves(&self, problem: &Problem) -> LineChart {
+        let best: Vec<&str> = by_loss(problem)
+            .into_iter()
+            .take(MOST_LINES)
+            .map(|result| result.learner.as_str())
+            .collect();
+        let lines = problem
+            .results
+            .iter()
+            .filter(|result| best.contains(&result.learner.as_str()) && !result.curve.is_empty())
+            .enumerate()
+            .map(|(place, result)| Line {
+                name: result.learner.clone(),
+                colour: self.colour(&result.learner, place),
+                points: result
+                    .curve
+                    .iter()
+                    .map(|&(until, loss)| (until as f64, loss))
+                    .collect(),
+                band: Vec::new(),
+            })
+            .collect();
+        LineChart {
+            title: problem.name.clone(),
+            subtitle: "mean loss of all decisions so far, over seeds".to_owned(),
+            x: Axis::log("decisions"),
+            y: Axis::linear("mean loss so far"),
+            lines,
+            reference: None,
+        }
+    }
+}
+
+fn by_loss(problem: &Problem) -> Vec<&LearnerResult> {
+    let mut results: Vec<&LearnerResult> = problem.results.iter().collect();
+    results.sort_by(|one, other| one.loss.total_cmp(&other.loss));
+    results
+}
+
+/// A file name for a problem: valid on every file system, and unique even if case is ignored.
+fn file_name(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let plain: String = name
+        .chars()
+        .map(|letter| {
+            if letter.is_ascii_alphanumeric() || "-_.".contains(letter) {
+                letter
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let mut file = plain.clone();
+    let mut number = 1;
+    while !taken.insert(file.to_ascii_lowercase()) {
+        number += 1;
+        file = format!("{plain}-{number}");
+    }
+    file
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{RunRecord, Stretch};
+
+    fn record(learner: &str, seed: u64, loss: f64) -> RunRecord {
+        RunRecord {
+            environment: "a <b>/c".to_owned(),
+            fingerprint: "a".to_owned(),
+            learner: learner.to_owned(),
+            settings: String::new(),
+            seed,
+            decisions: 8,
+            loss,
+            regret: (learner == "good").then_some(0.125),
+            curve: vec![Stretch {
+                until: 8,
+                loss,
+                point_masses: 0.0,
+            }],
+            log: None,
+            seconds: 0.01,
+        }
+    }
+
+    fn figures(page: &Page) -> Vec<&str> {
+        let figures = page.parts.iter().flat_map(|part| &part.figures);
+        figures.map(|figure| figure.name.as_str()).collect()
+    }
+
+    #[test]
+    fn the_page_has_every_number_and_escapes_names() {
+        let records: Vec<RunRecord> = (0..3)
+            .flat_map(|seed| [record("base", seed, 0.5), record("good", seed, 0.25)])
+            .collect();
+        let comparison = LearnerComparison::new(&records, None, 0.9).expect("compared");
+        let page = comparison.report("a title").expect("drawn");
+        let names = figures(&page);
+        assert_eq!(names, ["differences", "a__b__c-curves", "a__b__c-losses"]);
+        let (text, html) = (page.text(), page.html());
+        for expected in ["+0.2500", "win", "0.1250", "1250.0"] {
+            assert!(text.contains(expected), "no {expected} in {text}");
+            assert!(html.contains(expected), "no {expected}");
+        }
+        assert!(!html.contains("<b>/c"));
+    }
+
+    #[test]
+    fn every_problem_has_its_own_figures() {
+        let names = ["a b", "a_b", "a_b-2", "A_B", "other"];
+        let records: Vec<RunRecord> = names
+            .iter()
+            .map(|name| RunRecord {
+                environment: (*name).to_owned(),
+                ..record("one", 1, 0.5)
+            })
+            .collect();
+        let comparison = LearnerComparison::new(&records, None, 0.9).expect("compared");
+        let page = comparison.report("a title").expect("drawn");
+        let files = [
+            "a_b-curves",
+            "a_b-losses",
+            "a_b-2-curves",
+            "a_b-2-losses",
+            "a_b-2-2-curves",
+            "a_b-2-2-losses",
+            "A_B-3-curves",
+            "A_B-3-losses",
+            "other-curves",
+            "other-losses",
+        ];
+        assert_eq!(figures(&page), files);
+    }
+
+    #[test]
+    fn a_learner_has_the_same_colour_in_all_figures() {
+        let on = |environment: &str, learner: &str| RunRecord {
+            environment: environment.to_owned(),
+            ..record(learner, 1, 0.5)
+        };
+        // On the second problem the second learner is missing.
+        let records = [
+            on("all", "one"),
+            on("all", "two"),
+            on("all", "three"),
+            on("some", "one"),
+            on("some", "three"),
+        ];
+        let comparison = LearnerComparison::new(&records, None, 0.9).expect("compared");
+        let expected = |learner: &str| match learner {
+            "one" => Colour::nth(0),
+            "two" => Colour::nth(1),
+            _ => Colour::nth(2),
+        };
+        let mut seen = 0;
+        for problem in &comparison.problems {
+            for line in comparison.curves(problem).lines {
+                assert_eq!(line.colour, expected(line.name.as_str()), "{}", line.name);
+                seen += 1;
+            }
+        }
+        for series in comparison.differences().series {
+            assert_eq!(series.colour, expected(series.name.as_str()));
+            seen += 1;
+        }
+        assert_eq!(seen, 3 + 2 + 2);
+    }
+
+    #[test]
+    fn percentages_have_no_rounding_errors() {
+        let records = [
+            record("base", 1, 0.5),
+            record("good", 1, 0.25),
+            record("good", 2, 0.25),
+        ];
+        for (confidence, percent) in [(0.55, "55%"), (0.9, "90%"), (0.999, "99.9%"), (0.07, "7%")] {
+            let comparison = LearnerComparison::new(&records, None, confidence).expect("compared");
+            let html = comparison.report("a title").expect("drawn").html();
+            for expected in [
+                format!("{percent} interval"),
+                format!("are {percent} bootstrap"),
+            ] {
+                assert!(html.contains(&expected), "no {expected}");
+            }
+            assert!(html.contains("share 1 seed; 1 run without a partner left out"));
+        }
+    }
+
+    #[test]
+    fn one_learner_and_many_are_drawn_too() {
+        let many: Vec<RunRecord> = (0..20)
+            .map(|place| record(&format!("learner {place}"), 1, 0.01 * place as f64))
+            .collect();
+        for records in [&many[..], &many[..1]] {
+            let comparison = LearnerComparison::new(records, None, 0.9).expect("compared");
+            let page = comparison.report("a title").expect("drawn");
+            assert_eq!(figures(&page).len(), 2);
+            assert!(page.text().contains("With one seed there is no interval"));
+        }
+    }
+}

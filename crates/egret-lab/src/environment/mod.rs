@@ -1,0 +1,66 @@
+//! Problems to decide on.
+//!
+//! An [`Environment`] says which actions there are and makes one [`World`] per seed: a sequence of contexts and, for every
+//! action, its loss. Two kinds exist. [`SupervisedToBandit`] turns a table of features and labels into a bandit problem, with a
+//! [`LossFunction`] between action and label. A [`Simulator`] makes up its rounds from a [`LossModel`], so that the best
+//! action, and with it the regret, is known.
+
+mod loss_function;
+mod simulator;
+mod supervised;
+
+use egret::{Context, Loss, OracleSpec, OracleSpecError, ReferenceMeasure, RegressionOracle};
+
+pub use self::loss_function::{LossFunction, LossFunctionError, QuantileLevel};
+pub use self::simulator::{
+    BimodalLossModel, BoxLossModel, CatalogueLossModel, Customer, IntervalLossModel, LossModel,
+    MixedLossModel, PricingSimulator, Simulator, SphereLossModel,
+};
+pub use self::supervised::{Supervised, SupervisedError, SupervisedToBandit};
+
+/// A problem to decide on: an action space, and a world for each seed.
+///
+/// Everything is a pure function of its arguments: a seed gives the same world to every caller, on any thread.
+pub trait Environment<A>: Send + Sync {
+    /// The name shown in tables.
+    fn name(&self) -> &str;
+
+    /// Everything that distinguishes this environment from others. Results are saved under it, and reused only where it is
+    /// the same.
+    fn fingerprint(&self) -> String;
+
+    /// The number of features of a context.
+    fn context_dim(&self) -> usize;
+
+    /// The reference measure μ.
+    fn measure(&self) -> Box<dyn ReferenceMeasure<Context, A>>;
+
+    /// An untrained oracle for these contexts and actions.
+    fn oracle(
+        &self,
+        spec: &OracleSpec,
+    ) -> Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>;
+
+    /// The oracle that egret's default learner uses for these contexts and actions.
+    fn default_oracle(&self, seed: u64) -> OracleSpec;
+
+    /// The world of this seed, with at most this many rounds.
+    fn world(&self, seed: u64, rounds: usize) -> Box<dyn World<A> + '_>;
+}
+
+/// A sequence of rounds. Each has a context, and a loss for every action.
+pub trait World<A>: Send + Sync {
+    /// The number of rounds; it may be smaller than requested.
+    fn rounds(&self) -> usize;
+
+    /// What is known before the decision.
+    fn context(&self, round: usize) -> &Context;
+
+    /// The loss of an action, noise included. Asking again gives the same loss.
+    fn loss(&self, round: usize, action: &A) -> Loss;
+
+    /// The action's expected loss minus the smallest one, if the environment knows them.
+    fn regret(&self, _round: usize, _action: &A) -> Option<f64> {
+        None
+    }
+}

@@ -1,0 +1,460 @@
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use egret::Context;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::environment::Environment;
+use crate::learner::{Choice, LearnerFactory, PlayError, Player, Round};
+use crate::run::{Run, RunRecord};
+
+/// The adapter in Python; its first lines describe the protocol.
+const ADAPTER: &str = include_str!("../../peers/adapter.py");
+
+/// A Python in which the peers are installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerPython {
+    path: PathBuf,
+    script: String,
+}
+
+impl PeerPython {
+    /// Checks that the packages are installed; an error says how to install the missing ones.
+    pub fn new(path: &Path, packages: &[&str]) -> Result<Self, PeerError> {
+        let path = path.to_owned();
+        let unusable = |error: String| PeerError::Python {
+            path: path.clone(),
+            error,
+        };
+        let output = Command::new(&path)
+            .args(["-c", ADAPTER, "--check"])
+            .args(packages)
+            .output()
+            .map_err(|error| unusable(error.to_string()))?;
+        let versions: Value = serde_json::from_slice(&output.stdout).map_err(|_| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            unusable(said.trim().to_owned())
+        })?;
+        let missing: Vec<String> = packages
+            .iter()
+            .filter(|package| versions[**package].is_null())
+            .map(|package| (*package).to_owned())
+            .collect();
+        if !missing.is_empty() {
+            return Err(PeerError::Missing { path, missing });
+        }
+        Ok(Self::with_script(&path, ADAPTER))
+    }
+
+    fn with_script(path: &Path, script: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            script: script.to_owned(),
+        }
+    }
+}
+
+/// A learner of another library for actions in [0, 1]. It plays through its own process.
+///
+/// The process gets the contexts of a run before the first round, and each loss after its action. The rounds are those that
+/// every other learner meets under the same seed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Peer {
+    /// The name shown in tables.
+    pub name: String,
+    /// The name of the learner in the adapter.
+    pub learner: String,
+    /// The settings of the learner.
+    pub settings: Value,
+}
+
+/// The result of a run of a peer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PeerRecord {
+    /// The record. Its seconds are those of predicting and learning, measured by the adapter around the calls of the library.
+    pub record: RunRecord,
+    /// The additional time for converting contexts to the format of the library.
+    pub format_seconds: f64,
+}
+
+impl Peer {
+    /// Plays a run.
+    pub fn play(
+        &self,
+        python: &PeerPython,
+        environment: &dyn Environment<f64>,
+        seed: u64,
+        decisions: usize,
+    ) -> Result<PeerRecord, PlayError> {
+        let factory = PeerFactory::new(self, python, decisions);
+        let run = Run {
+            learner: &factory,
+            environment,
+            seed,
+            decisions,
+        };
+        let mut record = run.play(|_| ())?;
+        let times = factory.times.lock();
+        let times = *times.expect("no thread panics while it writes");
+        let times = times.ok_or_else(|| self.failed("it reported no times"))?;
+        record.seconds = 1e-9 * (times.predict_ns + times.learn_ns) as f64;
+        Ok(PeerRecord {
+            record,
+            format_seconds: 1e-9 * times.format_ns as f64,
+        })
+    }
+
+    /// Everything that the result depends on, in one line.
+    pub fn key(&self, environment: &dyn Environment<f64>, seed: u64, decisions: usize) -> String {
+        let (problem, learner, settings) =
+            (environment.fingerprint(), &self.learner, &self.settings);
+        format!("{problem} | {learner} {settings} | {decisions} decisions | seed {seed}")
+    }
+
+    fn failed(&self, why: impl std::fmt::Display) -> PlayError {
+        PlayError::Other(format!("peer {}: {why}", self.name))
+    }
+}
+
+/// Nanoseconds, as the adapter measured them.
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Times {
+    predict_ns: u64,
+    learn_ns: u64,
+    format_ns: u64,
+}
+
+/// A peer, set up for one run.
+struct PeerFactory<'a> {
+    peer: &'a Peer,
+    python: &'a PeerPython,
+    decisions: usize,
+    times: Arc<Mutex<Option<Times>>>,
+}
+
+impl<'a> PeerFactory<'a> {
+    fn new(peer: &'a Peer, python: &'a PeerPython, decisions: usize) -> Self {
+        Self {
+            peer,
+            python,
+            decisions,
+            times: Arc::default(),
+        }
+    }
+}
+
+impl LearnerFactory<f64> for PeerFactory<'_> {
+    fn name(&self) -> &str {
+        &self.peer.name
+    }
+
+    fn fingerprint(&self) -> String {
+        format!("{} {}", self.peer.learner, self.peer.settings)
+    }
+
+    fn player(
+        &self,
+        environment: &dyn Environment<f64>,
+        seed: u64,
+    ) -> Result<Box<dyn Player<f64>>, PlayError> {
+        let world = environment.world(seed, self.decisions);
+        let (rows, columns) = (world.rounds(), environment.context_dim());
+        let mut start = json!({
+            "learner": self.peer.learner,
+            "settings": self.peer.settings,
+            "seed": seed,
+            "rows": rows,
+            "columns": columns,
+        })
+        .to_string()
+        .into_bytes();
+        start.push(b'\n');
+        for round in 0..rows {
+            let mut row = vec![0.0; columns];
+            let x = world.context(round);
+            x.for_each(|feature, value| row[feature] = value);
+            start.extend(row.iter().flat_map(|value| value.to_le_bytes()));
+        }
+        let mut process = Process::start(self.peer, self.python)?;
+        process.write(&start)?;
+        let answer: Value = process.line()?;
+        if let Some(error) = answer["error"].as_str() {
+            return Err(self.peer.failed(error));
+        }
+        Ok(Box::new(PeerPlayer {
+            process,
+            left: rows,
+            times: self.times.clone(),
+        }))
+    }
+}
+
+struct PeerPlayer {
+    process: Process,
+    left: usize,
+    times: Arc<Mutex<Option<Times>>>,
+}
+
+impl Player<f64> for PeerPlayer {
+    fn decide(&mut self, _event: u64, _x: &Context) -> Result<Choice<f64>, PlayError> {
+        let mut bytes = [0; 16];
+        self.process.read(&mut bytes)?;
+        let [action, _density] =
+            [0, 8].map(|at| f64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")));
+        if !(0.0..=1.0).contains(&action) {
+            let why = format!("it chose {action}, expected an action in [0, 1]");
+            return Err(self.process.failed(&why));
+        }
+        Ok(Choice::Plain(action))
+    }
+
+    fn learn(&mut self, rounds: &[Round<'_, f64>]) -> Result<(), PlayError> {
+        for round in rounds {
+            self.process.write(&round.loss.get().to_le_bytes())?;
+            self.left -= 1;
+        }
+        if self.left == 0 {
+            let times = self.process.line()?;
+            *self.times.lock().expect("no thread panics while it writes") = Some(times);
+        }
+        Ok(())
+    }
+}
+
+/// A running adapter. Its standard error goes to a file, which is shown if it fails.
+struct Process {
+    name: String,
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    errors: File,
+}
+
+impl Process {
+    fn start(peer: &Peer, python: &PeerPython) -> Result<Self, PlayError> {
+        let errors = tempfile::tempfile().map_err(|error| peer.failed(error))?;
+        let shared = errors.try_clone().map_err(|error| peer.failed(error))?;
+        let mut child = Command::new(&python.path)
+            .args(["-c", &python.script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(shared)
+            .spawn()
+            .map_err(|error| {
+                let path = python.path.display();
+                peer.failed(format_args!("cannot start {path}: {error}"))
+            })?;
+        let input = child.stdin.take().expect("it was piped");
+        let output = child.stdout.take().expect("it was piped");
+        Ok(Self {
+            name: peer.name.clone(),
+            child,
+            input,
+            output: BufReader::new(output),
+            errors,
+        })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), PlayError> {
+        let written = self.input.write_all(bytes);
+        written.map_err(|error| self.failed(&error))
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> Result<(), PlayError> {
+        let read = self.output.read_exact(bytes);
+        read.map_err(|error| self.failed(&error))
+    }
+
+    fn line<T: serde::de::DeserializeOwned>(&mut self) -> Result<T, PlayError> {
+        let mut line = String::new();
+        let read = self.output.read_line(&mut line);
+        read.map_err(|error| self.failed(&error))?;
+        if line.is_empty() {
+            return Err(self.failed(&"it ended too early"));
+        }
+        serde_json::from_str(&line).map_err(|error| self.failed(&error))
+    }
+
+    /// The error, with the last line of the process's standard error.
+    fn failed(&mut self, why: &dyn std::fmt::Display) -> PlayError {
+        // Once the process has ended, the file is complete.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let mut said = String::new();
+        let read = self
+            .errors
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| self.errors.read_to_string(&mut said));
+        let last = said.lines().rev().find(|line| !line.trim().is_empty());
+        let name = &self.name;
+        PlayError::Other(match (read, last) {
+            (Ok(_), Some(last)) => format!("peer {name}: {why}; last message: {}", last.trim()),
+            _ => format!("peer {name}: {why}"),
+        })
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It ends by itself after its last line; before that, nobody needs it any more.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Why a Python cannot run peers.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// There is no Python, or it cannot run the adapter.
+    #[error("cannot run {}: {error}; name a Python 3.8 or newer with --python PATH", path.display())]
+    Python {
+        /// The Python.
+        path: PathBuf,
+        /// Why.
+        error: String,
+    },
+    /// Packages are not installed.
+    #[error(
+        "{} has no {}: install with `{} -m pip install {}`, or name another Python with --python PATH",
+        path.display(),
+        missing.join(" and no "),
+        path.display(),
+        missing.join(" ")
+    )]
+    Missing {
+        /// The Python.
+        path: PathBuf,
+        /// The missing packages.
+        missing: Vec<String>,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::{IntervalLossModel, Simulator};
+
+    const ENVIRONMENT: Simulator<IntervalLossModel> = Simulator::new(IntervalLossModel);
+
+    fn uniform() -> Peer {
+        Peer {
+            name: "by chance".to_owned(),
+            learner: "uniform".to_owned(),
+            settings: json!({}),
+        }
+    }
+
+    fn python() -> PeerPython {
+        PeerPython::new(Path::new("python3"), &[]).expect("python3 is there")
+    }
+
+    #[test]
+    fn a_peer_meets_the_rounds_of_its_seed() {
+        let python = python();
+        let play = |seed| {
+            let played = uniform().play(&python, &ENVIRONMENT, seed, 300);
+            played.expect("it plays").record
+        };
+        let record = play(1);
+        assert_eq!(record.decisions, 300);
+        assert!(0.0 < record.seconds && record.seconds < 1.0);
+        assert_eq!(record.loss.to_bits(), play(1).loss.to_bits());
+        assert_ne!(record.loss.to_bits(), play(2).loss.to_bits());
+        // The mean loss of uniform play, from the same rounds and many actions each.
+        let world = ENVIRONMENT.world(1, 300);
+        let expected = (0..300)
+            .flat_map(|round| (0..100).map(move |at| (round, (f64::from(at) + 0.5) / 100.0)))
+            .map(|(round, action)| world.loss(round, &action).get())
+            .sum::<f64>()
+            / 30_000.0;
+        // A loss varies by less than 0.3: six standard errors.
+        let allowed = 6.0 * 0.3 / f64::sqrt(300.0);
+        assert!(
+            (record.loss - expected).abs() < allowed,
+            "{record:?} {expected}"
+        );
+    }
+
+    #[test]
+    fn the_adapter_gets_the_contexts_and_losses_of_the_world() {
+        // Plays the first feature, and returns the sum of the losses as `format_ns`.
+        let script = "\
+import json, struct, sys
+source, sink = sys.stdin.buffer, sys.stdout.buffer
+header = json.loads(source.readline())
+rows, columns = header['rows'], header['columns']
+data = struct.unpack(f'<{rows * columns}d', source.read(8 * rows * columns))
+sink.write(b'{\"ready\": true}\\n'); sink.flush()
+total = 0
+for row in range(rows):
+    sink.write(struct.pack('<2d', data[row * columns], 1)); sink.flush()
+    total += struct.unpack('<d', source.read(8))[0]
+sink.write(json.dumps({'predict_ns': 1000, 'learn_ns': 2000, 'format_ns': round(1e9 * total)}).encode() + b'\\n')
+";
+        let python = PeerPython::with_script(Path::new("python3"), script);
+        let played = uniform().play(&python, &ENVIRONMENT, 5, 40);
+        let played = played.expect("it plays");
+        let world = ENVIRONMENT.world(5, 40);
+        let total: f64 = (0..40)
+            .map(|round| {
+                let first = world.context(round).as_dense().expect("dense")[0];
+                world.loss(round, &first).get()
+            })
+            .sum();
+        assert!((played.record.loss - total / 40.0).abs() < 1e-12);
+        assert!((played.format_seconds - total).abs() < 1e-8);
+        assert_eq!(played.record.seconds, 3e-6);
+    }
+
+    #[test]
+    fn errors_in_python_are_reported() {
+        let said = |script: &str| {
+            let python = PeerPython::with_script(Path::new("python3"), script);
+            let played = uniform().play(&python, &ENVIRONMENT, 5, 40);
+            played.expect_err("it fails").to_string()
+        };
+        let error = said("raise ValueError('no such option')");
+        assert!(
+            error.starts_with("peer by chance: ") && error.contains("no such option"),
+            "{error}"
+        );
+        let refuses = "\
+import json, sys
+header = json.loads(sys.stdin.buffer.readline())
+sys.stdin.buffer.read(8 * header['rows'] * header['columns'])
+print(json.dumps({'error': 'too many'}))
+";
+        assert_eq!(said(refuses), "peer by chance: too many");
+        // It ends in the middle of an action.
+        let ends =
+            refuses.replace("{'error': 'too many'}", "{'ready': True}") + "print('1234567')\n";
+        let error = said(&ends);
+        assert!(error.starts_with("peer by chance: "), "{error}");
+
+        let unknown = Peer {
+            learner: "none".to_owned(),
+            ..uniform()
+        };
+        let error = unknown.play(&python(), &ENVIRONMENT, 5, 40);
+        let error = error.expect_err("no such learner").to_string();
+        assert!(error.contains("KeyError"), "{error}");
+    }
+
+    #[test]
+    fn an_error_names_missing_packages_and_the_command_that_installs_them() {
+        let error = PeerPython::new(Path::new("python3"), &["egret-no-such-package"]);
+        let error = error.expect_err("nobody has it").to_string();
+        assert!(
+            error.contains("python3 -m pip install egret-no-such-package"),
+            "{error}"
+        );
+        let error = PeerPython::new(Path::new("/no/such/python"), &[]);
+        let error = error.expect_err("no such program").to_string();
+        assert!(error.contains("--python PATH"), "{error}");
+    }
+}

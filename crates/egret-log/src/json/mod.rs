@@ -1,0 +1,391 @@
+pub(crate) mod dsjson;
+pub(crate) mod line_source;
+
+use std::fmt;
+use std::sync::Arc;
+
+use egret::{AnyAction, Context, Item, Propensity, Space, Vector};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use crate::record::{
+    Extra, Record, RowError, VERSION,
+    draft::{ContextForm, Draft},
+    field::{self, Access, FIELDS},
+    mu_cache::MuCache,
+};
+
+impl Record {
+    /// The record as a line of JSON lines has it, without the end of the line.
+    pub fn to_json(&self) -> String {
+        let mut text = Vec::new();
+        write(self, &mut text);
+        String::from_utf8(text).expect("JSON is text")
+    }
+
+    /// The record of such a line.
+    pub fn from_json(text: &str) -> Result<Self, RowError> {
+        read(text.as_bytes(), &mut MuCache::default())
+    }
+}
+
+/// The record as one JSON object, without the end of the line. Numbers come out as short as they come back to the bit.
+pub(crate) fn write(record: &Record, out: &mut Vec<u8>) {
+    let mut object = Object { out, empty: true };
+    for field in FIELDS {
+        let name = field.name;
+        match field.access {
+            Access::Version => object.entry(name, &VERSION),
+            Access::Context => write_context(record, object.key(name)),
+            Access::Mu => object.optional(name, record.mu.as_deref()),
+            Access::Action => match &record.action {
+                AnyAction::Number(value) => object.entry(name, value),
+                AnyAction::Vector(vector) => object.entry(name, vector),
+                AnyAction::Item(Item(index)) => object.entry(name, index),
+            },
+            Access::Propensity => object.entry(
+                name,
+                match record.propensity {
+                    Propensity::Density(_) => "density",
+                    Propensity::PointMass => "atom",
+                },
+            ),
+            // The null of an atom is written out, for tools that take their columns from the first line.
+            Access::Density => object.entry(name, &record.propensity.density()),
+            Access::Loss => object.optional(name, record.loss.as_ref()),
+            Access::Number { get, .. } => object.optional(name, get(record).as_ref()),
+            Access::Count { get, .. } => object.optional(name, get(record).as_ref()),
+            Access::Small { get, .. } => object.optional(name, get(record).as_ref()),
+            Access::Text { get, .. } => object.optional(name, get(record).as_ref()),
+            Access::Flag { get, .. } => object.optional(name, get(record).as_ref()),
+            Access::Instant { get, .. } => {
+                object.optional(name, get(record).map(|time| time.to_string()).as_ref());
+            }
+            Access::Word { get, .. } => object.optional(name, get(record).as_ref()),
+        }
+    }
+    for (name, value) in record.extras() {
+        match value {
+            Extra::Number(number) => object.entry(name, number),
+            Extra::Text(text) => object.entry(name, text),
+        }
+    }
+    object.close();
+}
+
+/// An object that is being written.
+struct Object<'a> {
+    out: &'a mut Vec<u8>,
+    empty: bool,
+}
+
+impl Object<'_> {
+    fn key(&mut self, name: &str) -> &mut Vec<u8> {
+        self.out.push(if self.empty { b'{' } else { b',' });
+        self.empty = false;
+        write_value(self.out, name);
+        self.out.push(b':');
+        self.out
+    }
+
+    fn entry<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) {
+        write_value(self.key(name), value);
+    }
+
+    fn optional<T: Serialize + ?Sized>(&mut self, name: &str, value: Option<&T>) {
+        if let Some(value) = value {
+            self.entry(name, value);
+        }
+    }
+
+    fn close(self) {
+        self.out
+            .extend_from_slice(if self.empty { b"{}" } else { b"}" });
+    }
+}
+
+fn write_value<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    serde_json::to_writer(out, value).expect("numbers and text are written to memory");
+}
+
+fn write_context(record: &Record, out: &mut Vec<u8>) {
+    match (record.context.as_dense(), &record.features) {
+        (Some(values), None) => write_value(out, values),
+        (Some(values), Some(names)) => {
+            let mut object = Object { out, empty: true };
+            for (name, value) in names.iter().zip(values) {
+                object.entry(name, value);
+            }
+            object.close();
+        }
+        (None, _) => {
+            let (indices, values) = sparse_parts(&record.context);
+            let mut object = Object { out, empty: true };
+            object.entry("dim", &record.context.dim());
+            object.entry("indices", &indices);
+            object.entry("values", &values);
+            object.close();
+        }
+    }
+}
+
+/// The features a sparse context holds, and their values.
+pub(crate) fn sparse_parts(context: &Context) -> (Vec<u32>, Vec<f64>) {
+    let (mut indices, mut values) = (Vec::new(), Vec::new());
+    context.for_each(|feature, value| {
+        indices.push(u32::try_from(feature).expect("sparse features are numbered by u32"));
+        values.push(value);
+    });
+    (indices, values)
+}
+
+/// Reads a record from a JSON object.
+pub(crate) fn read(line: &[u8], mu: &mut MuCache) -> Result<Record, RowError> {
+    let mut reader = serde_json::Deserializer::from_slice(line);
+    let draft = ObjectOf { mu }.deserialize(&mut reader);
+    let draft = draft.and_then(|draft| reader.end().map(|()| draft));
+    draft
+        .map_err(|error| RowError::Unreadable(error.to_string()))?
+        .finish()
+}
+
+/// The fields of an object, as a draft.
+pub(crate) struct ObjectOf<'a> {
+    pub(crate) mu: &'a mut MuCache,
+}
+
+impl<'de> DeserializeSeed<'de> for ObjectOf<'_> {
+    type Value = Draft;
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Draft, D::Error> {
+        source.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ObjectOf<'_> {
+    type Value = Draft;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object with the fields of a record")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Draft, M::Error> {
+        let mut draft = Draft::new();
+        let mut seen = [false; FIELDS.len()];
+        let mut next = 0;
+        while let Some(name) = map.next_key::<String>()? {
+            let Some(place) = field::find(&name, next) else {
+                let value: serde_json::Value = map.next_value()?;
+                if let Some(value) = extra(value) {
+                    draft.record.extras.insert(Arc::from(name), value);
+                }
+                continue;
+            };
+            if seen[place] {
+                return Err(Error::custom(format_args!("{name} is given twice")));
+            }
+            (seen[place], next) = (true, place + 1);
+            read_field(place, &mut draft, &mut map, self.mu)
+                .map_err(|error| Error::custom(format_args!("{name}: {error}")))?;
+        }
+        Ok(draft)
+    }
+}
+
+fn read_field<'de, M: MapAccess<'de>>(
+    place: usize,
+    draft: &mut Draft,
+    map: &mut M,
+    mu: &mut MuCache,
+) -> Result<(), M::Error> {
+    let record = &mut draft.record;
+    match FIELDS[place].access {
+        Access::Version => draft.version = map.next_value()?,
+        Access::Context => draft.context = map.next_value()?,
+        Access::Mu => {
+            let space: Option<Space> = map.next_value()?;
+            record.mu = space
+                .map(|space| mu.intern(space))
+                .transpose()
+                .map_err(Error::custom)?;
+        }
+        Access::Action => {
+            draft.action = map
+                .next_value::<Option<ReadAction>>()?
+                .map(|action| action.0);
+        }
+        Access::Propensity => {
+            if let Some(word) = map.next_value::<Option<String>>()? {
+                draft.set_propensity(&word).map_err(Error::custom)?;
+            }
+        }
+        Access::Density => draft.density = map.next_value()?,
+        Access::Loss => draft.loss = map.next_value()?,
+        Access::Number { set, .. } => *set(record) = map.next_value()?,
+        Access::Count { set, .. } => *set(record) = map.next_value()?,
+        Access::Small { set, .. } => *set(record) = map.next_value()?,
+        Access::Text { set, .. } => *set(record) = map.next_value()?,
+        Access::Flag { set, .. } => *set(record) = map.next_value()?,
+        Access::Instant { set, .. } => {
+            let text: Option<String> = map.next_value()?;
+            *set(record) = text
+                .map(|text| text.parse())
+                .transpose()
+                .map_err(Error::custom)?;
+        }
+        Access::Word { set, .. } => {
+            if let Some(word) = map.next_value::<Option<String>>()? {
+                set(record, &word).map_err(Error::custom)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value of a column that is not known: numbers and text as they are, the rest as its JSON.
+fn extra(value: serde_json::Value) -> Option<Extra> {
+    use serde_json::Value;
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(Extra::Text(text)),
+        Value::Bool(flag) => Some(Extra::Number(f64::from(u8::from(flag)))),
+        // Beyond 2⁵³ a whole number need not be an f64.
+        Value::Number(number) => Some(match (number.as_i128(), number.as_f64()) {
+            (Some(whole), _) if 1 << 53 < whole.abs() => Extra::Text(number.to_string()),
+            (_, Some(value)) => Extra::Number(value),
+            (_, None) => Extra::Text(number.to_string()),
+        }),
+        other => Some(Extra::Text(other.to_string())),
+    }
+}
+
+/// An action as JSON has it: a number, an index or a list.
+struct ReadAction(AnyAction);
+
+impl<'de> Deserialize<'de> for ReadAction {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        Ok(Self(match NumberOrList::deserialize(source)? {
+            NumberOrList::Whole(index) => Item(index).into(),
+            NumberOrList::Number(value) => value.into(),
+            NumberOrList::List(values) => Vector::new(&values).map_err(D::Error::custom)?.into(),
+        }))
+    }
+}
+
+enum NumberOrList {
+    Whole(u32),
+    Number(f64),
+    List(Vec<f64>),
+}
+
+impl NumberOrList {
+    fn number(&self) -> Option<f64> {
+        match *self {
+            Self::Whole(value) => Some(f64::from(value)),
+            Self::Number(value) => Some(value),
+            Self::List(_) => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for NumberOrList {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = NumberOrList;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number or a list of numbers")
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<NumberOrList, E> {
+                Ok(u32::try_from(value)
+                    .map_or(NumberOrList::Number(value as f64), NumberOrList::Whole))
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<NumberOrList, E> {
+                Ok(NumberOrList::Number(value as f64))
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<NumberOrList, E> {
+                Ok(NumberOrList::Number(value))
+            }
+
+            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<NumberOrList, S::Error> {
+                let mut values = Vec::new();
+                while let Some(value) = list.next_element()? {
+                    values.push(value);
+                }
+                Ok(NumberOrList::List(values))
+            }
+        }
+
+        source.deserialize_any(Either)
+    }
+}
+
+impl<'de> Deserialize<'de> for ContextForm {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Form;
+
+        impl<'de> Visitor<'de> for Form {
+            type Value = ContextForm;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of numbers, named numbers, or dim, indices and values")
+            }
+
+            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<ContextForm, S::Error> {
+                let mut values = Vec::new();
+                while let Some(value) = list.next_element()? {
+                    values.push(value);
+                }
+                Ok(ContextForm::Dense(values))
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<ContextForm, M::Error> {
+                let mut entries: Vec<(String, NumberOrList)> = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                form_of(entries).map_err(Error::custom)
+            }
+        }
+
+        source.deserialize_any(Form)
+    }
+}
+
+fn form_of(mut entries: Vec<(String, NumberOrList)>) -> Result<ContextForm, String> {
+    let is_list = |(_, value): &(String, NumberOrList)| matches!(value, NumberOrList::List(_));
+    if entries.iter().any(is_list) {
+        let mut take = |wanted: &str| {
+            let place = entries.iter().position(|(name, _)| name == wanted);
+            place.map(|place| entries.swap_remove(place).1)
+        };
+        let (dim, indices, values) = (take("dim"), take("indices"), take("values"));
+        let (
+            Some(NumberOrList::Whole(dim)),
+            Some(NumberOrList::List(indices)),
+            Some(NumberOrList::List(values)),
+        ) = (dim, indices, values)
+        else {
+            return Err("a sparse context has dim, indices and values".to_owned());
+        };
+        let whole = |value: f64| {
+            let index = value as u32;
+            (f64::from(index) == value).then_some(index)
+        };
+        let indices: Option<Vec<u32>> = indices.into_iter().map(whole).collect();
+        return Ok(ContextForm::Sparse {
+            dim: dim as usize,
+            indices: indices.ok_or("an index of a sparse context is no whole number")?,
+            values,
+        });
+    }
+    let values = entries.iter().filter_map(|(_, value)| value.number());
+    let values = values.collect();
+    let names: Vec<String> = entries.into_iter().map(|(name, _)| name).collect();
+    Ok(ContextForm::Named(names.into(), values))
+}

@@ -1,0 +1,438 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::builder::{Float64Builder, ListBuilder, UInt32Builder};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, StructArray,
+    TimestampMicrosecondArray, UInt32Array, UInt64Array,
+};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+use egret::{AnyAction, Density, Item, Loss, Propensity, Space};
+
+use crate::json::sparse_parts;
+use crate::record::{
+    Extra, Record, RowError, VERSION,
+    field::{Access, FIELDS},
+};
+
+/// What the columns of a Parquet file are, as far as the records decide it. It only grows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Layout {
+    context: Option<ContextColumn>,
+    action: Option<ActionColumn>,
+    mu: Option<MuPlace>,
+    extras: BTreeMap<Arc<str>, ExtraColumn>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum ContextColumn {
+    List,
+    Sparse,
+    Named(Arc<[String]>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ActionColumn {
+    Number,
+    Item,
+    Vector,
+}
+
+/// Where μ is.
+#[derive(Debug, Clone, PartialEq)]
+enum MuPlace {
+    /// The same on each row: in the file's metadata, or nowhere.
+    File(Option<Arc<Space>>),
+    /// In a column.
+    Rows,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ExtraColumn {
+    Number,
+    Text,
+}
+
+impl Layout {
+    /// Whether there is room for a record.
+    pub(crate) fn fits(&self, record: &Record) -> bool {
+        let dense = record.context.as_dense().is_some();
+        let context = match (&self.context, &record.features) {
+            (Some(ContextColumn::List), None) => dense,
+            (Some(ContextColumn::Sparse), None) => true,
+            (Some(ContextColumn::Named(known)), Some(names)) => dense && known == names,
+            _ => false,
+        };
+        let action = matches!(
+            (self.action, &record.action),
+            (
+                Some(ActionColumn::Number),
+                AnyAction::Number(_) | AnyAction::Item(_)
+            ) | (Some(ActionColumn::Item), AnyAction::Item(_))
+                | (Some(ActionColumn::Vector), AnyAction::Vector(_))
+        );
+        let mu = match &self.mu {
+            None => false,
+            Some(MuPlace::File(mu)) => same(mu, &record.mu),
+            Some(MuPlace::Rows) => true,
+        };
+        let extra = |(name, value): (&Arc<str>, &Extra)| {
+            matches!(
+                (self.extras.get(name), value),
+                (Some(ExtraColumn::Text), _) | (Some(ExtraColumn::Number), Extra::Number(_))
+            )
+        };
+        context && action && mu && record.extras.iter().all(extra)
+    }
+
+    /// Makes room for a record. On an error nothing has changed.
+    pub(crate) fn admit(&mut self, record: &Record) -> Result<(), RowError> {
+        let context = self.context_with(record)?;
+        let action = self.action_with(record)?;
+        let mu = match self.mu.take() {
+            None => MuPlace::File(record.mu.clone()),
+            Some(MuPlace::File(mu)) if same(&mu, &record.mu) => MuPlace::File(mu),
+            Some(_) => MuPlace::Rows,
+        };
+        for (name, value) in &record.extras {
+            let known = self.extras.entry(name.clone());
+            let known = known.or_insert(ExtraColumn::Number);
+            if let Extra::Text(_) = value {
+                *known = ExtraColumn::Text;
+            }
+        }
+        self.context = Some(context);
+        self.action = Some(action);
+        self.mu = Some(mu);
+        Ok(())
+    }
+
+    fn context_with(&self, record: &Record) -> Result<ContextColumn, RowError> {
+        let sparse = record.context.as_dense().is_none();
+        let refused = |expected: &str| {
+            Err(RowError::Features {
+                found: described(record.features.as_deref()),
+                expected: expected.to_owned(),
+            })
+        };
+        match (&self.context, &record.features) {
+            (None, Some(names)) if !sparse => Ok(ContextColumn::Named(names.clone())),
+            (None | Some(ContextColumn::List), None) if !sparse => Ok(ContextColumn::List),
+            (Some(ContextColumn::Named(known)), Some(names)) if known == names && !sparse => {
+                Ok(ContextColumn::Named(known.clone()))
+            }
+            (Some(ContextColumn::Named(known)), _) => refused(&described(Some(known))),
+            (Some(_), Some(_)) => refused("no names"),
+            _ => Ok(ContextColumn::Sparse),
+        }
+    }
+
+    fn action_with(&self, record: &Record) -> Result<ActionColumn, RowError> {
+        use ActionColumn::{Item, Number, Vector};
+        let found = match record.action {
+            AnyAction::Number(_) => Number,
+            AnyAction::Item(_) => Item,
+            AnyAction::Vector(_) => Vector,
+        };
+        match (self.action, found) {
+            (None, found) => Ok(found),
+            (Some(known), found) if known == found => Ok(known),
+            (Some(Number | Item), Number | Item) => Ok(Number),
+            _ => Err(RowError::Type {
+                field: "action".to_owned(),
+                found: record.action.to_string(),
+                expected: "an action of the same kind as the rows before",
+            }),
+        }
+    }
+
+    /// μ, where it is the same on each row.
+    pub(crate) fn mu(&self) -> Option<&Space> {
+        match &self.mu {
+            Some(MuPlace::File(mu)) => mu.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// ColumnScan whose values hardly ever come twice.
+    pub(crate) fn unrepeated(&self) -> impl Iterator<Item = Vec<String>> {
+        let own = [
+            "action", "density", "g", "beta", "z", "loss", "seq", "event", "eventId",
+        ];
+        let context = match &self.context {
+            Some(ContextColumn::Named(names)) => names
+                .iter()
+                .map(|name| vec!["context".to_owned(), name.clone()])
+                .collect(),
+            _ => Vec::new(),
+        };
+        let lists = [
+            ["context", "list", "element"].map(str::to_owned).to_vec(),
+            ["context", "values", "list", "element"]
+                .map(str::to_owned)
+                .to_vec(),
+            ["action", "list", "element"].map(str::to_owned).to_vec(),
+        ];
+        let extras = self.extras.iter();
+        let extras = extras.filter(|(_, kind)| **kind == ExtraColumn::Number);
+        own.into_iter()
+            .map(|name| vec![name.to_owned()])
+            .chain(context)
+            .chain(lists)
+            .chain(extras.map(|(name, _)| vec![name.to_string()]))
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    pub(crate) fn schema(&self) -> SchemaRef {
+        let mut fields = Vec::new();
+        for field in FIELDS {
+            let (kind, nullable) = match field.access {
+                Access::Version => (DataType::UInt32, false),
+                Access::Context => (self.context_type(), false),
+                Access::Mu if self.mu == Some(MuPlace::Rows) => (DataType::Utf8, true),
+                Access::Mu => continue,
+                Access::Action => (
+                    match self.action {
+                        Some(ActionColumn::Item) => DataType::UInt32,
+                        Some(ActionColumn::Vector) => list_of(DataType::Float64),
+                        _ => DataType::Float64,
+                    },
+                    false,
+                ),
+                Access::Propensity => (DataType::Utf8, false),
+                Access::Density | Access::Loss | Access::Number { .. } => (DataType::Float64, true),
+                Access::Count { .. } => (DataType::UInt64, true),
+                Access::Small { .. } => (DataType::UInt32, true),
+                Access::Text { .. } | Access::Word { .. } => (DataType::Utf8, true),
+                Access::Flag { .. } => (DataType::Boolean, true),
+                Access::Instant { .. } => (
+                    DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into())),
+                    true,
+                ),
+            };
+            fields.push(Field::new(field.name, kind, nullable));
+        }
+        for (name, kind) in &self.extras {
+            let kind = match kind {
+                ExtraColumn::Number => DataType::Float64,
+                ExtraColumn::Text => DataType::Utf8,
+            };
+            fields.push(Field::new(&**name, kind, true));
+        }
+        Arc::new(Schema::new(fields))
+    }
+
+    fn context_type(&self) -> DataType {
+        match &self.context {
+            None | Some(ContextColumn::List) => list_of(DataType::Float64),
+            Some(ContextColumn::Sparse) => DataType::Struct(sparse_fields()),
+            Some(ContextColumn::Named(names)) => DataType::Struct(named_fields(names)),
+        }
+    }
+
+    /// The records as a batch of the schema.
+    pub(crate) fn batch(
+        &self,
+        schema: &SchemaRef,
+        records: &[Record],
+    ) -> Result<RecordBatch, ArrowError> {
+        let mut columns: Vec<ArrayRef> = Vec::new();
+        for field in FIELDS {
+            let rows = records.iter();
+            columns.push(match field.access {
+                Access::Version => Arc::new(UInt32Array::from_iter_values(rows.map(|_| VERSION))),
+                Access::Context => self.contexts(records),
+                Access::Mu if self.mu == Some(MuPlace::Rows) => mu_column(records),
+                Access::Mu => continue,
+                Access::Action => self.actions(records),
+                Access::Propensity => {
+                    Arc::new(StringArray::from_iter_values(rows.map(
+                        |record| match record.propensity {
+                            Propensity::Density(_) => "density",
+                            Propensity::PointMass => "atom",
+                        },
+                    )))
+                }
+                Access::Density => {
+                    let density = |record: &Record| record.propensity.density().map(Density::get);
+                    Arc::new(Float64Array::from_iter(rows.map(density)))
+                }
+                Access::Loss => {
+                    let loss = |record: &Record| record.loss.map(Loss::get);
+                    Arc::new(Float64Array::from_iter(rows.map(loss)))
+                }
+                Access::Number { get, .. } => Arc::new(Float64Array::from_iter(rows.map(get))),
+                Access::Count { get, .. } => Arc::new(UInt64Array::from_iter(rows.map(get))),
+                Access::Small { get, .. } => Arc::new(UInt32Array::from_iter(rows.map(get))),
+                Access::Text { get, .. } => {
+                    Arc::new(StringArray::from_iter(rows.map(|r| get(r).as_deref())))
+                }
+                Access::Word { get, .. } => Arc::new(StringArray::from_iter(rows.map(get))),
+                Access::Flag { get, .. } => {
+                    Arc::new(rows.map(|r| *get(r)).collect::<BooleanArray>())
+                }
+                Access::Instant { get, .. } => {
+                    let micros = rows.map(|r| get(r).map(|time| time.micros()));
+                    Arc::new(TimestampMicrosecondArray::from_iter(micros).with_timezone(UTC))
+                }
+            });
+        }
+        for (name, kind) in &self.extras {
+            let values = records.iter().map(|record| record.extras.get(name));
+            columns.push(match kind {
+                ExtraColumn::Number => Arc::new(Float64Array::from_iter(
+                    values.map(|value| value.and_then(Extra::number)),
+                )),
+                ExtraColumn::Text => Arc::new(StringArray::from_iter(values.map(|value| {
+                    value.map(|value| match value {
+                        Extra::Text(text) => text.clone(),
+                        Extra::Number(number) => format!("{number:?}"),
+                    })
+                }))),
+            });
+        }
+        RecordBatch::try_new(schema.clone(), columns)
+    }
+
+    fn contexts(&self, records: &[Record]) -> ArrayRef {
+        match &self.context {
+            None | Some(ContextColumn::List) => {
+                let mut lists =
+                    ListBuilder::new(Float64Builder::new()).with_field(element(DataType::Float64));
+                for record in records {
+                    lists.values().append_slice(dense(record));
+                    lists.append(true);
+                }
+                Arc::new(lists.finish())
+            }
+            Some(ContextColumn::Named(names)) => {
+                let column = |feature: usize| -> ArrayRef {
+                    let values = records.iter().map(|record| dense(record)[feature]);
+                    Arc::new(Float64Array::from_iter_values(values))
+                };
+                let columns = (0..names.len()).map(column).collect();
+                let fields = named_fields(names);
+                Arc::new(
+                    StructArray::try_new_with_length(fields, columns, None, records.len())
+                        .expect("each name has a column of that length"),
+                )
+            }
+            Some(ContextColumn::Sparse) => {
+                let mut indices =
+                    ListBuilder::new(UInt32Builder::new()).with_field(element(DataType::UInt32));
+                let mut values =
+                    ListBuilder::new(Float64Builder::new()).with_field(element(DataType::Float64));
+                for record in records {
+                    if let Some(dense) = record.context.as_dense() {
+                        indices.append(false);
+                        values.values().append_slice(dense);
+                    } else {
+                        let (features, numbers) = sparse_parts(&record.context);
+                        indices.values().append_slice(&features);
+                        indices.append(true);
+                        values.values().append_slice(&numbers);
+                    }
+                    values.append(true);
+                }
+                let dims = records.iter().map(|record| record.context.dim() as u64);
+                let columns: Vec<ArrayRef> = vec![
+                    Arc::new(UInt64Array::from_iter_values(dims)),
+                    Arc::new(indices.finish()),
+                    Arc::new(values.finish()),
+                ];
+                Arc::new(StructArray::new(
+                    sparse_fields(),
+                    columns,
+                    None::<NullBuffer>,
+                ))
+            }
+        }
+    }
+
+    fn actions(&self, records: &[Record]) -> ArrayRef {
+        let actions = records.iter().map(|record| &record.action);
+        match self.action {
+            Some(ActionColumn::Vector) => {
+                let mut lists =
+                    ListBuilder::new(Float64Builder::new()).with_field(element(DataType::Float64));
+                for action in actions {
+                    if let AnyAction::Vector(vector) = action {
+                        lists.values().append_slice(vector.as_slice());
+                    }
+                    lists.append(true);
+                }
+                Arc::new(lists.finish())
+            }
+            Some(ActionColumn::Item) => {
+                let index = |action: &AnyAction| match action {
+                    AnyAction::Item(Item(index)) => *index,
+                    _ => unreachable!("the layout has room for each action"),
+                };
+                Arc::new(UInt32Array::from_iter_values(actions.map(index)))
+            }
+            _ => {
+                let number = |action: &AnyAction| match action {
+                    AnyAction::Number(value) => *value,
+                    AnyAction::Item(Item(index)) => f64::from(*index),
+                    AnyAction::Vector(_) => unreachable!("the layout has room for each action"),
+                };
+                Arc::new(Float64Array::from_iter_values(actions.map(number)))
+            }
+        }
+    }
+}
+
+const UTC: &str = "UTC";
+
+fn same(a: &Option<Arc<Space>>, b: &Option<Arc<Space>>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+fn dense(record: &Record) -> &[f64] {
+    record
+        .context
+        .as_dense()
+        .expect("a sparse context makes a sparse column")
+}
+
+fn mu_column(records: &[Record]) -> ArrayRef {
+    let texts = records.iter().map(|record| {
+        record
+            .mu
+            .as_deref()
+            .map(|space| serde_json::to_string(space).expect("a space is numbers and words"))
+    });
+    Arc::new(StringArray::from_iter(texts))
+}
+
+fn described(names: Option<&[String]>) -> String {
+    names.map_or_else(|| "no names".to_owned(), |names| names.join(", "))
+}
+
+fn element(kind: DataType) -> Field {
+    Field::new("element", kind, false)
+}
+
+fn list_of(kind: DataType) -> DataType {
+    DataType::List(Arc::new(element(kind)))
+}
+
+fn named_fields(names: &[String]) -> Fields {
+    let field = |name: &String| Field::new(name, DataType::Float64, false);
+    names.iter().map(field).collect()
+}
+
+fn sparse_fields() -> Fields {
+    Fields::from(vec![
+        Field::new("dim", DataType::UInt64, false),
+        // Null where the context is dense.
+        Field::new("indices", list_of(DataType::UInt32), true),
+        Field::new("values", list_of(DataType::Float64), false),
+    ])
+}

@@ -1,0 +1,381 @@
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use egret::{AnyAction, Item, Vector};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use serde_json::Value;
+
+use crate::parquet::table_column::TableColumn;
+use crate::record::{
+    bad_row::BadRow,
+    draft::{ContextForm, Draft},
+    field::{self, Access, FIELDS},
+    mu_cache::MuCache,
+};
+use parquet::file::metadata::FileMetaData;
+
+use crate::record::{Extra, Record, RowError, VERSION};
+
+/// Rows that are decoded at once; fewer where they are wide.
+const BATCH: usize = 4096;
+/// Bytes that a batch may have, more or less.
+const BATCH_BYTES: u64 = 64 << 20;
+
+/// The records of one Parquet file, a batch at a time.
+pub(crate) struct ParquetSource {
+    batches: ParquetRecordBatchReader,
+    columns: Vec<(Target, TableColumn)>,
+    targets: Vec<Target>,
+    /// The rows of the batch in hand, and the next of them.
+    rows: usize,
+    next: usize,
+    /// Rows of earlier batches.
+    before: u64,
+    total: u64,
+    mu: Option<Arc<egret::Space>>,
+    cache: MuCache,
+    ended: bool,
+}
+
+/// What a column of the file is.
+#[derive(Clone)]
+enum Target {
+    Field(usize),
+    Context {
+        /// The names of a struct, in its order.
+        names: Option<Arc<[String]>>,
+    },
+    Extra(Arc<str>),
+}
+
+/// An error where a file says that it is of another version.
+pub(crate) fn check_version(metadata: &FileMetaData) -> Result<(), RowError> {
+    for entry in metadata.key_value_metadata().into_iter().flatten() {
+        if let ("egret.version", Some(text)) = (entry.key.as_str(), &entry.value)
+            && *text != VERSION.to_string()
+        {
+            return Err(RowError::Unreadable(format!(
+                "egret.version is {text}, and this egret reads version {VERSION} only"
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl ParquetSource {
+    pub(crate) fn open(file: File) -> Result<Self, RowError> {
+        guarded(|| Self::try_open(file))
+    }
+
+    fn try_open(file: File) -> Result<Self, RowError> {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
+        let mut cache = MuCache::default();
+        let mut mu = None;
+        let metadata = builder.metadata().file_metadata();
+        check_version(metadata)?;
+        for entry in metadata.key_value_metadata().into_iter().flatten() {
+            if let ("egret.mu", Some(text)) = (entry.key.as_str(), &entry.value) {
+                mu = Some(cache.parse(text)?);
+            }
+        }
+        let targets = targets_of(builder.schema());
+        let total = builder.metadata().row_groups();
+        let (rows, bytes) = total.iter().fold((0_u64, 0_u64), |(rows, bytes), group| {
+            let count = |value: i64| u64::try_from(value).unwrap_or(0);
+            (
+                rows.saturating_add(count(group.num_rows())),
+                bytes.saturating_add(count(group.total_byte_size())),
+            )
+        });
+        let width = bytes / rows.max(1) + 1;
+        let batch = (BATCH_BYTES / width).clamp(1, BATCH as u64) as usize;
+        let batches = builder.with_batch_size(batch).build().map_err(damaged)?;
+        Ok(Self {
+            batches,
+            columns: Vec::new(),
+            targets,
+            rows: 0,
+            next: 0,
+            before: 0,
+            total: rows,
+            mu,
+            cache,
+            ended: false,
+        })
+    }
+
+    /// The share of the rows that were read.
+    pub(crate) fn progress(&self) -> f64 {
+        (self.before + self.next as u64) as f64 / self.total.max(1) as f64
+    }
+
+    /// The place of the record that was read last, from 1.
+    pub(crate) fn row(&self) -> u64 {
+        self.before + self.next as u64
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Result<Record, BadRow>> {
+        while self.next == self.rows {
+            if self.ended {
+                return None;
+            }
+            self.before += self.rows as u64;
+            (self.rows, self.next) = (0, 0);
+            let (batches, targets) = (&mut self.batches, &self.targets);
+            let decoded = guarded(|| match batches.next() {
+                None => Ok(None),
+                Some(batch) => Ok(Some(columns_of(targets, &batch.map_err(damaged)?))),
+            });
+            match decoded {
+                Ok(None) => self.ended = true,
+                Ok(Some((rows, columns))) => (self.rows, self.columns) = (rows, columns),
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(BadRow {
+                        row: self.before + 1,
+                        error: RowError::Unreadable(format!(
+                            "{error}; from here on nothing of the file can be read"
+                        )),
+                        content: Value::Null,
+                    }));
+                }
+            }
+        }
+        let row = self.next;
+        self.next += 1;
+        let record = guarded(|| self.record(row));
+        Some(record.map_err(|error| BadRow {
+            row: self.before + row as u64 + 1,
+            error,
+            content: self.content(row),
+        }))
+    }
+
+    fn record(&mut self, row: usize) -> Result<Record, RowError> {
+        let mut draft = Draft::new();
+        draft.record.mu.clone_from(&self.mu);
+        for (target, column) in &self.columns {
+            match target {
+                Target::Field(place) => {
+                    read_field(*place, column, row, &mut draft, &mut self.cache)?
+                }
+                Target::Context { names } => draft.context = context_at(names, column, row)?,
+                Target::Extra(name) => {
+                    if let Some(value) = extra_at(column, row) {
+                        draft.record.extras.insert(name.clone(), value);
+                    }
+                }
+            }
+        }
+        draft.finish()
+    }
+
+    /// A row as JSON, for the file of bad rows.
+    fn content(&self, row: usize) -> Value {
+        let name = |target: &Target| match target {
+            Target::Field(place) => FIELDS[*place].name.to_owned(),
+            Target::Context { .. } => "context".to_owned(),
+            Target::Extra(name) => name.to_string(),
+        };
+        let columns = self.columns.iter();
+        columns
+            .map(|(target, column)| (name(target), column.json(row)))
+            .filter(|(_, value)| !value.is_null())
+            .collect()
+    }
+}
+
+fn targets_of(schema: &arrow_schema::Schema) -> Vec<Target> {
+    let target = |field: &Arc<arrow_schema::Field>| {
+        let name = field.name();
+        match field::find(name, 0) {
+            None => Target::Extra(Arc::from(name.as_str())),
+            Some(place) if matches!(FIELDS[place].access, Access::Context) => {
+                let names = match field.data_type() {
+                    arrow_schema::DataType::Struct(fields) => {
+                        Some(fields.iter().map(|field| field.name().clone()).collect())
+                    }
+                    _ => None,
+                };
+                Target::Context { names }
+            }
+            Some(place) => Target::Field(place),
+        }
+    };
+    schema.fields().iter().map(target).collect()
+}
+
+fn columns_of(targets: &[Target], batch: &RecordBatch) -> (usize, Vec<(Target, TableColumn)>) {
+    let columns = batch.columns().iter().map(TableColumn::new);
+    (
+        batch.num_rows(),
+        targets.iter().cloned().zip(columns).collect(),
+    )
+}
+
+/// Runs what decodes a file: damage that the decoder does not expect is an error all the same.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, RowError>) -> Result<T, RowError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(RowError::Unreadable(
+            "the Parquet file is damaged: its decoder gave up".to_owned(),
+        ))
+    })
+}
+
+pub(crate) fn damaged(error: impl std::fmt::Display) -> RowError {
+    RowError::Unreadable(format!("the Parquet file cannot be read: {error}"))
+}
+
+fn read_field(
+    place: usize,
+    column: &TableColumn,
+    row: usize,
+    draft: &mut Draft,
+    cache: &mut MuCache,
+) -> Result<(), RowError> {
+    let name = FIELDS[place].name;
+    let record = &mut draft.record;
+    let small = |value: u64| {
+        u32::try_from(value).map_err(|_| RowError::Type {
+            field: name.to_owned(),
+            found: value.to_string(),
+            expected: "a whole number below 2^32",
+        })
+    };
+    match FIELDS[place].access {
+        Access::Version => draft.version = column.count(row).map_err(|m| m.of(name))?,
+        Access::Context => {}
+        Access::Mu => {
+            if let Some(text) = column.text(row).map_err(|m| m.of(name))? {
+                record.mu = Some(cache.parse(text)?);
+            }
+        }
+        Access::Action => draft.action = action_at(column, row)?,
+        Access::Propensity => {
+            if let Some(word) = column.text(row).map_err(|m| m.of(name))? {
+                draft.set_propensity(word)?;
+            }
+        }
+        Access::Density => draft.density = column.number(row).map_err(|m| m.of(name))?,
+        Access::Loss => draft.loss = column.number(row).map_err(|m| m.of(name))?,
+        Access::Number { set, .. } => *set(record) = column.number(row).map_err(|m| m.of(name))?,
+        Access::Count { set, .. } => *set(record) = column.count(row).map_err(|m| m.of(name))?,
+        Access::Small { set, .. } => {
+            let count = column.count(row).map_err(|m| m.of(name))?;
+            *set(record) = count.map(small).transpose()?;
+        }
+        Access::Text { set, .. } => {
+            let text = column.text(row).map_err(|m| m.of(name))?;
+            *set(record) = text.map(str::to_owned);
+        }
+        Access::Flag { set, .. } => *set(record) = column.flag(row).map_err(|m| m.of(name))?,
+        Access::Instant { set, .. } => *set(record) = column.instant_at(row, name)?,
+        Access::Word { set, .. } => {
+            if let Some(word) = column.text(row).map_err(|m| m.of(name))? {
+                set(record, word)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn action_at(column: &TableColumn, row: usize) -> Result<Option<AnyAction>, RowError> {
+    if matches!(column, TableColumn::List { .. }) {
+        let coordinates = column.numbers(row).map_err(|m| m.of("action"))?;
+        let vector = coordinates.map(|values| Vector::new(&values)).transpose()?;
+        return Ok(vector.map(AnyAction::from));
+    }
+    let number = column.number(row).map_err(|m| m.of("action"))?;
+    Ok(number.map(|value| {
+        let index = value as u32;
+        if column.is_whole() && f64::from(index) == value {
+            AnyAction::Item(Item(index))
+        } else {
+            AnyAction::Number(value)
+        }
+    }))
+}
+
+fn context_at(
+    names: &Option<Arc<[String]>>,
+    column: &TableColumn,
+    row: usize,
+) -> Result<Option<ContextForm>, RowError> {
+    let refused = |mismatch: crate::parquet::table_column::Mismatch| mismatch.of("context");
+    if matches!(column, TableColumn::List { .. }) {
+        let values = column.numbers(row).map_err(refused)?;
+        return Ok(values.map(ContextForm::Dense));
+    }
+    let Some(fields) = column.fields(row).map_err(refused)? else {
+        return Ok(None);
+    };
+    let part = |wanted: &str| {
+        let found = fields.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, column)| column)
+    };
+    if let (3, Some(dim), Some(indices @ TableColumn::List { .. }), Some(values)) =
+        (fields.len(), part("dim"), part("indices"), part("values"))
+    {
+        let missing = |field: &'static str| RowError::Missing { field };
+        let values = values.numbers(row).map_err(refused)?;
+        let values = values.ok_or(missing("context.values"))?;
+        let Some(indices) = indices.numbers(row).map_err(refused)? else {
+            return Ok(Some(ContextForm::Dense(values)));
+        };
+        let dim = dim.count(row).map_err(refused)?;
+        let dim = dim.ok_or(missing("context.dim"))?;
+        let whole = |value: f64| {
+            let index = value as u32;
+            (f64::from(index) == value).then_some(index)
+        };
+        let indices: Option<Vec<u32>> = indices.into_iter().map(whole).collect();
+        return Ok(Some(ContextForm::Sparse {
+            dim: usize::try_from(dim).unwrap_or(usize::MAX),
+            indices: indices.ok_or(RowError::Type {
+                field: "context.indices".to_owned(),
+                found: "a number that is not whole".to_owned(),
+                expected: "whole numbers",
+            })?,
+            values,
+        }));
+    }
+    let names = names.clone().unwrap_or_default();
+    let values = fields.iter().map(|(name, column)| {
+        let value = column
+            .number(row)
+            .map_err(|m| m.of(&format!("context.{name}")))?;
+        value.ok_or_else(|| RowError::Type {
+            field: format!("context.{name}"),
+            found: "null".to_owned(),
+            expected: "a number",
+        })
+    });
+    let values: Result<Vec<f64>, RowError> = values.collect();
+    Ok(Some(ContextForm::Named(names, values?)))
+}
+
+/// A value of a column that is not known: numbers and text as they are, the rest as its JSON.
+fn extra_at(column: &TableColumn, row: usize) -> Option<Extra> {
+    const EXACT: u64 = 1 << 53;
+    match column.json(row) {
+        Value::Null => None,
+        Value::String(text) if column.number(row).is_ok() => {
+            // NaN and infinities: the check of the record names them.
+            Some(text.parse().map_or(Extra::Text(text), Extra::Number))
+        }
+        Value::String(text) => Some(Extra::Text(text)),
+        Value::Bool(flag) => Some(Extra::Number(f64::from(u8::from(flag)))),
+        Value::Number(number) => Some(match number.as_f64() {
+            Some(value)
+                if number.is_f64()
+                    || number.as_i64().is_some_and(|n| n.unsigned_abs() <= EXACT) =>
+            {
+                Extra::Number(value)
+            }
+            _ => Extra::Text(number.to_string()),
+        }),
+        other => Some(Extra::Text(other.to_string())),
+    }
+}

@@ -1,0 +1,645 @@
+pub(crate) mod number_column;
+
+pub use number_column::{ColumnBatch, NumberColumn};
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::Float64Array;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::statistics::Statistics;
+use rayon::prelude::*;
+
+use crate::format::Format;
+use crate::parquet::{
+    source::{check_version, damaged, guarded},
+    table_column::TableColumn,
+};
+use crate::reader::{OnBad, ReadError, Reader, expand};
+use crate::record::RowError;
+
+/// Rows of a row group that is decoded as one; larger ones are streamed, each column by itself.
+const WHOLE: u64 = 1 << 20;
+/// Rows that are decoded at once where a row group is larger, or a file is text.
+const SLICE: usize = 1 << 17;
+/// Numbers that are decoded ahead, in all columns.
+const AHEAD: u64 = 1 << 24;
+
+/// Named columns of numbers, of any mix of files and folders: what an evaluation reads.
+///
+/// Row groups are decoded in parallel and come in order, a bounded number ahead. Numbers are checked as a [`Reader`] checks them: densities are
+/// positive, losses in [0, 1], nothing is NaN, and the error names file and row. Words are not read: see
+/// [`words_are_among`](Self::words_are_among).
+///
+/// ```
+/// use egret::{Context, Density, Loss, Propensity};
+/// use egret_log::{ColumnScan, Format, ReadError, Record, Writer};
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("exhaust.parquet");
+/// let mut writer = Writer::create(&file, Format::Parquet)?;
+/// for propensity in [Propensity::Density(Density::new(2.0)?), Propensity::PointMass] {
+///     let mut record = Record::bare(Context::dense(vec![1.0])?, 0.5.into(), propensity);
+///     record.loss = Some(Loss::new(0.25)?);
+///     writer.write(&record)?;
+/// }
+/// writer.finish()?;
+///
+/// let (mut sum, mut atoms) = (0.0, 0);
+/// ColumnScan::open(&[file], &["loss", "density"], &[])?.for_each(|mut batch| {
+///     atoms += batch.drop_missing(1);
+///     let (losses, densities) = (batch.all(0), batch.all(1));
+///     sum += losses.iter().zip(densities).map(|(loss, p)| loss / p).sum::<f64>();
+///     Ok::<(), ReadError>(())
+/// })?;
+/// assert_eq!((sum, atoms), (0.125, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ColumnScan {
+    files: Vec<(Arc<Path>, Format)>,
+    wanted: Arc<[Wanted]>,
+    rows: Option<u64>,
+}
+
+/// A column that was asked for.
+struct Wanted {
+    name: String,
+    optional: bool,
+}
+
+impl ColumnScan {
+    /// Finds the files. The columns come in the order given; one that is `optional` is all missing in a file without it.
+    pub fn open<P: AsRef<Path>>(
+        inputs: &[P],
+        required: &[&str],
+        optional: &[&str],
+    ) -> Result<Self, ReadError> {
+        let wanted = |optional: bool| {
+            move |name: &&str| Wanted {
+                name: (*name).to_owned(),
+                optional,
+            }
+        };
+        let required = required.iter().map(wanted(false));
+        let wanted: Arc<[Wanted]> = required.chain(optional.iter().map(wanted(true))).collect();
+        let (mut files, mut rows) = (Vec::new(), Some(0));
+        for path in expand(inputs)? {
+            let format = Format::of_file(&path).map_err(|error| ReadError::io(&path, error))?;
+            let path: Arc<Path> = path.into();
+            let known = match format {
+                Format::Parquet => Some(Table::open(&path, &wanted)?.rows()),
+                _ => None,
+            };
+            rows = rows.zip(known).map(|(sum, rows)| sum + rows);
+            files.push((path, format));
+        }
+        Ok(Self {
+            files,
+            wanted,
+            rows,
+        })
+    }
+
+    /// Whether a column of words is known, without reading it, to be absent or to hold one of these words in every row.
+    pub fn words_are_among(&self, name: &str, words: &[&str]) -> Result<bool, ReadError> {
+        for (path, format) in &self.files {
+            if *format != Format::Parquet {
+                return Ok(false);
+            }
+            let table = Table::open(path, &[])?;
+            let fields = table.metadata.schema().fields();
+            if !fields.iter().any(|field| field.name() == name) {
+                continue;
+            }
+            for group in 0..table.metadata.metadata().num_row_groups() {
+                let word = table.word(group, name);
+                if !word.is_some_and(|word| words.iter().any(|known| known.as_bytes() == word)) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// How many rows there are, where no file is text.
+    pub fn rows(&self) -> Option<u64> {
+        self.rows
+    }
+
+    /// Hands all rows over, batch after batch, in order. The next ones are decoded meanwhile.
+    pub fn for_each<E: From<ReadError>>(
+        &self,
+        mut visit: impl FnMut(ColumnBatch) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut decoder = Decoder {
+            columns: self,
+            next_file: 0,
+            state: State::Between,
+            ended: false,
+        };
+        let mut ready = decoder.decode();
+        while let Some(batches) = ready.take() {
+            let mut visited = Ok(());
+            rayon::in_place_scope(|scope| {
+                let (decoder, ready) = (&mut decoder, &mut ready);
+                scope.spawn(move |_| *ready = decoder.decode());
+                visited = batches
+                    .into_iter()
+                    .try_for_each(|batch| visit(batch.map_err(E::from)?));
+            });
+            visited?;
+        }
+        Ok(())
+    }
+}
+
+/// A Parquet file and where the wanted columns are in it.
+struct Table {
+    path: Arc<Path>,
+    metadata: ArrowReaderMetadata,
+    /// The place of each wanted column among the columns of the file.
+    places: Vec<Option<usize>>,
+    propensity: Option<usize>,
+}
+
+impl Table {
+    fn open(path: &Arc<Path>, wanted: &[Wanted]) -> Result<Self, ReadError> {
+        let file = File::open(path).map_err(|error| ReadError::io(path, error))?;
+        let metadata = guarded(|| {
+            ArrowReaderMetadata::load(&file, ArrowReaderOptions::default()).map_err(damaged)
+        });
+        let file_error = |error| ReadError::File {
+            file: path.to_path_buf(),
+            error,
+        };
+        let metadata = metadata.map_err(file_error)?;
+        check_version(metadata.metadata().file_metadata()).map_err(file_error)?;
+        let fields = metadata.schema().fields();
+        let place = |name: &str| fields.iter().position(|field| field.name() == name);
+        let mut places = Vec::with_capacity(wanted.len());
+        for column in wanted {
+            let found = place(&column.name);
+            if found.is_none() && !column.optional {
+                let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+                return Err(file_error(RowError::Unreadable(format!(
+                    "there is no column {:?}; the file has {}",
+                    column.name,
+                    names.join(", ")
+                ))));
+            }
+            places.push(found);
+        }
+        let density = wanted.iter().any(|column| column.name == "density");
+        let propensity = place("propensity").filter(|_| density);
+        Ok(Self {
+            path: path.clone(),
+            metadata,
+            places,
+            propensity,
+        })
+    }
+
+    fn rows(&self) -> u64 {
+        let groups = self.metadata.metadata().row_groups().iter();
+        groups
+            .map(|group| u64::try_from(group.num_rows()).unwrap_or(0))
+            .sum()
+    }
+
+    /// What the statistics of a row group say of the propensity of all its rows.
+    fn known_propensity(&self, group: usize) -> Known {
+        let Some(place) = self.propensity else {
+            return Known::Drawn;
+        };
+        match self.word(group, "propensity").as_deref() {
+            Some(b"density") => Known::Drawn,
+            Some(b"atom") => Known::Atoms,
+            _ => Known::Unknown(place),
+        }
+    }
+
+    /// The word that a column of words has in all rows of a row group, if its statistics say so.
+    fn word(&self, group: usize, name: &str) -> Option<Vec<u8>> {
+        let leaves = self.metadata.parquet_schema().columns();
+        let leaf = leaves.iter().position(|column| column.name() == name)?;
+        let chunk = self.metadata.metadata().row_group(group).column(leaf);
+        match chunk.statistics() {
+            Some(Statistics::ByteArray(values))
+                if values.null_count_opt() == Some(0)
+                    && values.min_opt() == values.max_opt()
+                    && values.min_is_exact()
+                    && values.max_is_exact() =>
+            {
+                values.min_opt().map(|word| word.data().to_vec())
+            }
+            _ => None,
+        }
+    }
+
+    /// A reader of some columns of a row group.
+    fn reader(
+        &self,
+        group: usize,
+        places: impl IntoIterator<Item = usize>,
+        batch: usize,
+    ) -> Result<ParquetRecordBatchReader, ReadError> {
+        // Each reader has its own place in the file: copies of a handle would share it.
+        let file = File::open(&self.path).map_err(|error| ReadError::io(&self.path, error))?;
+        let built = guarded(|| {
+            let builder =
+                ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+            let mask = ProjectionMask::roots(builder.parquet_schema(), places);
+            builder
+                .with_row_groups(vec![group])
+                .with_projection(mask)
+                .with_batch_size(batch)
+                .build()
+                .map_err(damaged)
+        });
+        built.map_err(|error| ReadError::File {
+            file: self.path.to_path_buf(),
+            error,
+        })
+    }
+}
+
+/// What is known of the propensities of a row group without reading them.
+#[derive(Clone, Copy)]
+enum Known {
+    Drawn,
+    Atoms,
+    /// They have to be read, from this column.
+    Unknown(usize),
+}
+
+/// Decodes ahead, a window at a time.
+struct Decoder<'a> {
+    columns: &'a ColumnScan,
+    next_file: usize,
+    state: State,
+    ended: bool,
+}
+
+enum State {
+    Between,
+    Table {
+        table: Arc<Table>,
+        group: usize,
+        /// Rows of the groups before.
+        before: u64,
+    },
+    /// A row group that is too large to be held.
+    Stream {
+        table: Arc<Table>,
+        group: usize,
+        before: u64,
+        rest: u64,
+        streams: Vec<Stream>,
+    },
+    Text {
+        path: Arc<Path>,
+        reader: Box<Reader>,
+        before: u64,
+    },
+}
+
+/// One column of a large row group.
+struct Stream {
+    place: usize,
+    reader: ParquetRecordBatchReader,
+}
+
+type Window = Vec<Result<ColumnBatch, ReadError>>;
+
+impl Decoder<'_> {
+    /// The next few batches, in order; none after the last, nor after an error.
+    fn decode(&mut self) -> Option<Window> {
+        if self.ended {
+            return None;
+        }
+        let window = match self.try_decode() {
+            Ok(window) => window?,
+            Err(error) => vec![Err(error)],
+        };
+        self.ended = window.iter().any(Result::is_err);
+        Some(window)
+    }
+
+    fn try_decode(&mut self) -> Result<Option<Window>, ReadError> {
+        loop {
+            let wanted = self.columns.wanted.clone();
+            match &mut self.state {
+                State::Between => {
+                    let Some((path, format)) = self.columns.files.get(self.next_file) else {
+                        return Ok(None);
+                    };
+                    self.next_file += 1;
+                    self.state = match format {
+                        Format::Parquet => State::Table {
+                            table: Arc::new(Table::open(path, &wanted)?),
+                            group: 0,
+                            before: 0,
+                        },
+                        _ => State::Text {
+                            path: path.clone(),
+                            reader: Box::new(Reader::open(&[path], OnBad::Stop)?),
+                            before: 0,
+                        },
+                    };
+                }
+                State::Table {
+                    table,
+                    group,
+                    before,
+                } => {
+                    let tasks = small_groups(table, group, before, wanted.len());
+                    if !tasks.is_empty() {
+                        let decode = |&(group, first, rows): &(usize, u64, u64)| {
+                            decode_group(table, group, first, rows, &wanted)
+                        };
+                        return Ok(Some(tasks.par_iter().map(decode).collect()));
+                    }
+                    let groups = table.metadata.metadata().row_groups();
+                    let Some(large) = groups.get(*group) else {
+                        self.state = State::Between;
+                        continue;
+                    };
+                    let rest = u64::try_from(large.num_rows()).unwrap_or(0);
+                    let streams = streams(table, *group)?;
+                    self.state = State::Stream {
+                        table: table.clone(),
+                        group: *group,
+                        before: *before,
+                        rest,
+                        streams,
+                    };
+                }
+                State::Stream {
+                    table,
+                    group,
+                    before,
+                    rest,
+                    streams,
+                } => {
+                    if *rest == 0 {
+                        self.state = State::Table {
+                            table: table.clone(),
+                            group: *group + 1,
+                            before: *before,
+                        };
+                        continue;
+                    }
+                    let rows = (*rest).min(SLICE as u64);
+                    let first = *before + 1;
+                    (*before, *rest) = (*before + rows, *rest - rows);
+                    let batch = next_slice(table, *group, first, rows as usize, streams, &wanted);
+                    return Ok(Some(vec![batch]));
+                }
+                State::Text {
+                    path,
+                    reader,
+                    before,
+                } => {
+                    let batch = text_slice(path, reader, *before, &wanted)?;
+                    match batch {
+                        Some(batch) => {
+                            *before += batch.rows() as u64;
+                            return Ok(Some(vec![Ok(batch)]));
+                        }
+                        None => self.state = State::Between,
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The next row groups that fit into the window: (group, first row, rows).
+fn small_groups(
+    table: &Table,
+    group: &mut usize,
+    before: &mut u64,
+    columns: usize,
+) -> Vec<(usize, u64, u64)> {
+    let mut tasks = Vec::new();
+    let mut numbers = 0;
+    let window = 2 * rayon::current_num_threads();
+    while let Some(next) = table.metadata.metadata().row_groups().get(*group) {
+        let rows = u64::try_from(next.num_rows()).unwrap_or(0);
+        let cost = rows.saturating_mul(columns.max(1) as u64);
+        let full = window <= tasks.len() || AHEAD < numbers + cost;
+        if WHOLE < rows || (full && !tasks.is_empty()) {
+            break;
+        }
+        tasks.push((*group, *before + 1, rows));
+        numbers += cost;
+        *group += 1;
+        *before += rows;
+    }
+    tasks
+}
+
+fn decode_group(
+    table: &Table,
+    group: usize,
+    first: u64,
+    rows: u64,
+    wanted: &[Wanted],
+) -> Result<ColumnBatch, ReadError> {
+    let mut places: Vec<usize> = table.places.iter().flatten().copied().collect();
+    let known = table.known_propensity(group);
+    if let Known::Unknown(place) = known {
+        places.push(place);
+    }
+    places.sort_unstable();
+    places.dedup();
+    let rows = rows as usize;
+    let mut decoded: Vec<(usize, TableColumn)> = Vec::new();
+    if !places.is_empty() && rows != 0 {
+        let mut reader = table.reader(group, places.iter().copied(), rows)?;
+        let batch = next_batch(table, first, &mut reader)?;
+        if batch.num_rows() != rows {
+            return Err(short(table, first));
+        }
+        let columns = batch.columns().iter().map(TableColumn::new);
+        decoded = places.into_iter().zip(columns).collect();
+    }
+    let column = |place: usize| decoded.iter().find(|(p, _)| *p == place).map(|(_, c)| c);
+    assemble(table, first, rows, known, wanted, column)
+}
+
+/// A reader for each column that is needed.
+fn streams(table: &Table, group: usize) -> Result<Vec<Stream>, ReadError> {
+    let mut places: Vec<usize> = table.places.iter().flatten().copied().collect();
+    if let Known::Unknown(place) = table.known_propensity(group) {
+        places.push(place);
+    }
+    places.sort_unstable();
+    places.dedup();
+    places
+        .into_iter()
+        .map(|place| {
+            let reader = table.reader(group, [place], SLICE)?;
+            Ok(Stream { place, reader })
+        })
+        .collect()
+}
+
+fn next_slice(
+    table: &Table,
+    group: usize,
+    first: u64,
+    rows: usize,
+    streams: &mut [Stream],
+    wanted: &[Wanted],
+) -> Result<ColumnBatch, ReadError> {
+    let decoded: Result<Vec<(usize, TableColumn)>, ReadError> = streams
+        .par_iter_mut()
+        .map(|stream| {
+            let batch = next_batch(table, first, &mut stream.reader)?;
+            if batch.num_rows() != rows {
+                return Err(short(table, first));
+            }
+            Ok((stream.place, TableColumn::new(batch.column(0))))
+        })
+        .collect();
+    let decoded = decoded?;
+    let column = |place: usize| decoded.iter().find(|(p, _)| *p == place).map(|(_, c)| c);
+    let known = table.known_propensity(group);
+    assemble(table, first, rows, known, wanted, column)
+}
+
+fn next_batch(
+    table: &Table,
+    first: u64,
+    reader: &mut ParquetRecordBatchReader,
+) -> Result<arrow_array::RecordBatch, ReadError> {
+    let batch = guarded(|| match reader.next() {
+        Some(batch) => batch.map_err(damaged),
+        None => Err(damaged("it ends too early")),
+    });
+    batch.map_err(|error| row_error(&table.path, first, error))
+}
+
+fn short(table: &Table, first: u64) -> ReadError {
+    let error = damaged("a column has fewer rows than the file says");
+    row_error(&table.path, first, error)
+}
+
+fn row_error(path: &Path, row: u64, error: RowError) -> ReadError {
+    ReadError::Row {
+        file: path.to_path_buf(),
+        row,
+        error,
+    }
+}
+
+/// Numbers of the wanted columns, checked.
+fn assemble<'a>(
+    table: &Table,
+    first: u64,
+    rows: usize,
+    known: Known,
+    wanted: &[Wanted],
+    column: impl Fn(usize) -> Option<&'a TableColumn>,
+) -> Result<ColumnBatch, ReadError> {
+    let at = |row: usize, error: RowError| row_error(&table.path, first + row as u64, error);
+    let mut columns = Vec::with_capacity(wanted.len());
+    for (wanted, place) in wanted.iter().zip(&table.places) {
+        let numbers = match place.and_then(&column) {
+            None => Float64Array::new_null(rows),
+            Some(column) => column
+                .all_numbers(rows)
+                .map_err(|mismatch| at(0, mismatch.of(&wanted.name)))?,
+        };
+        let numbers = NumberColumn::new(&wanted.name, numbers);
+        numbers.check().map_err(|(row, error)| at(row, error))?;
+        if wanted.name == "density" {
+            check_atoms(&numbers, known, &column).map_err(|(row, error)| at(row, error))?;
+        }
+        columns.push(numbers);
+    }
+    Ok(ColumnBatch::new(table.path.clone(), first, rows, columns))
+}
+
+/// An atom has no density, and what has none says that it is an atom.
+fn check_atoms<'a>(
+    densities: &NumberColumn,
+    known: Known,
+    column: &impl Fn(usize) -> Option<&'a TableColumn>,
+) -> Result<(), (usize, RowError)> {
+    let with_density = |row: usize| {
+        let density = densities.get(row).unwrap_or(f64::NAN);
+        (row, RowError::AtomWithDensity { density })
+    };
+    match known {
+        Known::Drawn => match densities.first_missing() {
+            Some(row) => Err((row, RowError::NoPropensity)),
+            None => Ok(()),
+        },
+        Known::Atoms => match densities.first_present() {
+            Some(row) => Err(with_density(row)),
+            None => Ok(()),
+        },
+        Known::Unknown(place) => {
+            let words = column(place);
+            for row in 0..densities.len() {
+                let word = match words {
+                    Some(words) => words
+                        .text(row)
+                        .map_err(|mismatch| (row, mismatch.of("propensity")))?,
+                    None => None,
+                };
+                match (word, densities.get(row)) {
+                    (Some("atom"), Some(_)) => return Err(with_density(row)),
+                    (Some("atom"), None) | (Some("density") | None, Some(_)) => {}
+                    (Some("density") | None, None) => return Err((row, RowError::NoPropensity)),
+                    (Some(other), _) => {
+                        let error = RowError::Word {
+                            field: "propensity",
+                            found: other.to_owned(),
+                            expected: "density or atom",
+                        };
+                        return Err((row, error));
+                    }
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The next rows of a file of text.
+fn text_slice(
+    path: &Arc<Path>,
+    reader: &mut Reader,
+    before: u64,
+    wanted: &[Wanted],
+) -> Result<Option<ColumnBatch>, ReadError> {
+    let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); wanted.len()];
+    let mut rows = 0;
+    while rows < SLICE {
+        let Some(record) = reader.next().transpose()? else {
+            break;
+        };
+        rows += 1;
+        for (values, wanted) in values.iter_mut().zip(wanted) {
+            values.push(record.number(&wanted.name));
+        }
+    }
+    if rows == 0 {
+        return Ok(None);
+    }
+    let columns = values
+        .into_iter()
+        .zip(wanted)
+        .map(|(values, wanted)| NumberColumn::new(&wanted.name, Float64Array::from(values)))
+        .collect();
+    let batch = ColumnBatch::new(path.clone(), before + 1, rows, columns);
+    Ok(Some(batch))
+}

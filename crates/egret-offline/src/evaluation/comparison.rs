@@ -1,0 +1,446 @@
+use serde::Serialize;
+
+use crate::estimator::Estimator;
+use crate::evaluation::diagnostics::WeightSummary;
+use crate::evaluation::report::more;
+use crate::evaluation::verdict::Subject;
+use crate::evaluation::{Diagnostics, EvaluationError, PlanError, Verdict};
+use crate::interval::betting::{Path, Side, Sides};
+use crate::interval::{
+    Confidence, IntervalKind, PathPoint, RatioDifference, normal_quantile_above,
+};
+use crate::sums::{Chunked, Moments, Rest, Rows, Scratch, Terms, length};
+use crate::weighted_events::{WeightedEvents, WeightedEventsError};
+
+/// Estimates the difference v₁ − v₂ between the values of two policies from the same events.
+///
+/// Both policies are weighed on the same losses, so much of the noise in each value cancels in the difference.
+///
+/// | estimator | terms                                     | interval                                              |
+/// |-----------|-------------------------------------------|-------------------------------------------------------|
+/// | `ips`     | (w₁ − w₂)ℓ                                | normal; betting, on w₁ℓ + w₂(1 − ℓ), with mean 1 + v₁ − v₂, and the mirror of it |
+/// | `snips`   | the difference of two ratios              | normal                                                |
+/// | `dr`      | E_q₁ f̂ − E_q₂ f̂ + (w₁ − w₂)(ℓ − f̂)        | normal, if all three predictions are given            |
+///
+/// Without a bound on the weights, bets cannot see that two policies are alike: w₁ℓ + w₂(1 − ℓ) spreads even when w₁ = w₂.
+/// With w ≤ B half of the wealth is bet on B + (w₁ − w₂)ℓ, which does not spread then.
+///
+/// Memory is constant, and neither batches nor threads change a bit, as in [`Evaluation`](crate::Evaluation).
+///
+/// ```
+/// use egret_offline::{PolicyComparison, Confidence, PairedEvents};
+///
+/// let mut comparison = PolicyComparison::new(None)?;
+/// comparison.observe(&PairedEvents {
+///     losses: &[0.0, 1.0, 0.5, 0.5],
+///     weights: [&[2.0, 0.0, 1.0, 1.0], &[0.0, 2.0, 1.0, 1.0]],
+///     ..PairedEvents::default()
+/// })?;
+/// let differences = comparison.report(Confidence::new(0.95)?).differences;
+/// assert_eq!(differences[0].estimate, -0.5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PolicyComparison {
+    bound: Option<f64>,
+    total: Totals,
+    rest: Rest<COLUMNS>,
+    left_out: u64,
+    /// Whether predictions, and event weights, are given; none before the first batch.
+    present: Option<(bool, bool)>,
+}
+
+/// Logged events with the weights of two policies. [`WeightedEvents`] describes each quantity.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PairedEvents<'a> {
+    /// ℓ.
+    pub losses: &'a [f64],
+    /// w₁ and w₂.
+    pub weights: [&'a [f64]; 2],
+    /// f̂(x, a), E_q₁ f̂(x, ·) and E_q₂ f̂(x, ·).
+    pub predictions: Option<[&'a [f64]; 3]>,
+    /// h.
+    pub event_weights: Option<&'a [f64]>,
+}
+
+/// An interval for v₁ − v₂: below 0, the first policy has the smaller loss.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    /// The estimator.
+    pub estimator: Estimator,
+    /// The kind of interval.
+    pub interval: IntervalKind,
+    /// The estimate of v₁ − v₂.
+    pub estimate: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The confidence level.
+    pub level: f64,
+    /// Over how many differences the level holds at once.
+    pub simultaneous: u64,
+    /// How many events were weighed.
+    pub n: u64,
+    /// How many more events would halve the interval, if they are like those seen.
+    pub more_events: Option<u64>,
+    /// Whether to trust it: the graver of the verdicts on the two policies' weights.
+    pub verdict: Verdict,
+}
+
+/// The result of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolicyComparisonReport {
+    /// Each estimator with each interval.
+    pub differences: Vec<Difference>,
+    /// What the weights of each policy tell.
+    pub diagnostics: [Diagnostics; 2],
+    /// The betting interval over time.
+    pub path: Vec<PathPoint>,
+}
+
+/// ℓ, w₁, w₂, f̂, both policies' predicted losses, h.
+const COLUMNS: usize = 7;
+
+impl PolicyComparison {
+    /// With a known upper bound on all weights, at least 1, or without one.
+    pub fn new(weight_bound: Option<f64>) -> Result<Self, PlanError> {
+        if let Some(bound) = weight_bound
+            && !(1.0 <= bound && bound.is_finite())
+        {
+            return Err(PlanError::WeightBound { bound });
+        }
+        Ok(Self {
+            bound: weight_bound,
+            total: Totals::new(weight_bound),
+            rest: Rest::new(),
+            left_out: 0,
+            present: None,
+        })
+    }
+
+    /// Adds a batch of events. A batch that is refused leaves no trace.
+    pub fn observe(&mut self, events: &PairedEvents<'_>) -> Result<(), EvaluationError> {
+        let row = self.events();
+        events.check(row, self.bound)?;
+        let present = (events.predictions.is_some(), events.event_weights.is_some());
+        self.check_present(present)?;
+        self.present = Some(present);
+        let mut rest = std::mem::replace(&mut self.rest, Rest::new());
+        rest.cut(&events.to_rows(), |rows| self.add_chunks(rows));
+        self.rest = rest;
+        Ok(())
+    }
+
+    /// Counts events that could not be weighed.
+    pub fn leave_out(&mut self, events: u64) {
+        self.left_out += events;
+    }
+
+    /// How many events were weighed.
+    pub fn events(&self) -> u64 {
+        self.total.ips.n + self.rest.len() as u64
+    }
+
+    /// Adds a later part of the log, compared under the same bound.
+    ///
+    /// The result is that of one pass over all rows, except that sums are rounded in another order.
+    pub fn merge(&mut self, later: &Self) -> Result<(), EvaluationError> {
+        if self.bound != later.bound {
+            return Err(EvaluationError::OtherPlan);
+        }
+        if let Some(present) = later.present {
+            self.check_present(present)?;
+        }
+        self.present = self.present.or(later.present);
+        let rest = std::mem::replace(&mut self.rest, later.rest.clone());
+        self.add_chunks(&rest.rows());
+        self.total.add(&later.total);
+        self.left_out += later.left_out;
+        Ok(())
+    }
+
+    fn check_present(&self, present: (bool, bool)) -> Result<(), WeightedEventsError> {
+        let before = self.present.unwrap_or(present);
+        for (name, unequal) in [
+            ("predicted", before.0 != present.0),
+            ("event_weight", before.1 != present.1),
+        ] {
+            if unequal {
+                return Err(WeightedEventsError::Unequal { name });
+            }
+        }
+        Ok(())
+    }
+
+    /// The differences from all events so far. More can be added later.
+    pub fn report(&self, confidence: Confidence) -> PolicyComparisonReport {
+        let mut all = self.clone();
+        let rest = std::mem::replace(&mut all.rest, Rest::new());
+        all.add_chunks(&rest.rows());
+        all.finished(confidence)
+    }
+
+    fn finished(&self, confidence: Confidence) -> PolicyComparisonReport {
+        let total = &self.total;
+        let diagnostics = [0, 1].map(|policy| total.weights[policy].diagnostics(self.left_out));
+        let alpha = confidence.alpha();
+        let n = total.ips.n;
+        let thrice = (0 < n).then_some(3 * n);
+        let difference = |estimator, interval, estimate: f64, (low, high), more_events| {
+            let verdict = |diagnostics| {
+                Verdict::of(&Subject {
+                    diagnostics,
+                    estimator,
+                    interval,
+                    low,
+                    high,
+                    range: 2.0,
+                })
+            };
+            let [first, second] = [0, 1].map(|policy| verdict(&diagnostics[policy]));
+            Difference {
+                estimator,
+                interval,
+                estimate,
+                low,
+                high,
+                level: confidence.level(),
+                simultaneous: confidence.policies(),
+                n,
+                more_events,
+                verdict: if second.kind < first.kind {
+                    second
+                } else {
+                    first
+                },
+            }
+        };
+        let z = normal_quantile_above(0.5 * alpha);
+        let normal = |estimator, estimate: f64, error: f64| {
+            let ends = (estimate - z * error, estimate + z * error);
+            difference(estimator, IntervalKind::Normal, estimate, ends, thrice)
+        };
+        let (low, high) = total.sides.interval(alpha, 2.0);
+        let times = total.sides.times_until_half(alpha, 2.0);
+        let (ips, snips) = (&total.ips, &total.snips);
+        let mut differences = vec![
+            normal(Estimator::Ips, ips.estimate(), ips.standard_error()),
+            difference(
+                Estimator::Ips,
+                IntervalKind::Betting,
+                ips.estimate(),
+                (low - 1.0, high - 1.0),
+                times.map(|times| more(n as f64, times)),
+            ),
+            normal(Estimator::Snips, snips.estimate(), snips.standard_error()),
+        ];
+        if let Some(dr) = &total.dr {
+            differences.push(normal(Estimator::Dr, dr.estimate(), dr.standard_error()));
+        }
+        let mut path = total.path.intervals(alpha, 2.0);
+        if path.last().is_none_or(|last| last.n < n) && 0 < n {
+            path.push(PathPoint { n, low, high });
+        }
+        for point in &mut path {
+            point.low -= 1.0;
+            point.high -= 1.0;
+        }
+        PolicyComparisonReport {
+            differences,
+            diagnostics,
+            path,
+        }
+    }
+}
+
+impl<'a> PairedEvents<'a> {
+    fn to_rows(self) -> Rows<'a, COLUMNS> {
+        let [first, second] = self.weights;
+        let [predicted, policy_predicted_1, policy_predicted_2] = self
+            .predictions
+            .map_or([None; 3], |columns| columns.map(Some));
+        [
+            Some(self.losses),
+            Some(first),
+            Some(second),
+            predicted,
+            policy_predicted_1,
+            policy_predicted_2,
+            self.event_weights,
+        ]
+    }
+
+    /// The events of one policy.
+    fn policy(&self, policy: usize) -> WeightedEvents<'a> {
+        WeightedEvents {
+            losses: self.losses,
+            weights: self.weights[policy],
+            predicted: self.predictions.map(|columns| columns[0]),
+            policy_predicted: self.predictions.map(|columns| columns[1 + policy]),
+            event_weights: self.event_weights,
+        }
+    }
+
+    fn check(&self, row: u64, bound: Option<f64>) -> Result<(), EvaluationError> {
+        for policy in [0, 1] {
+            let events = self.policy(policy);
+            events.check(row)?;
+            events.check_bound(row, bound)?;
+        }
+        Ok(())
+    }
+}
+
+impl Chunked<COLUMNS> for PolicyComparison {
+    type Sums = Totals;
+
+    fn sum(&self, rows: &Rows<'_, COLUMNS>, before: u64, scratch: &mut Scratch) -> Totals {
+        let n = length(rows);
+        let [losses, w1, w2, predicted, b1, b2, event_weights] = *rows;
+        let [losses, w1, w2] = [losses, w1, w2].map(Option::unwrap_or_default);
+        let (u, r) = scratch.two(n);
+        for i in 0..n {
+            r[i] = (w1[i] - w2[i]) * losses[i];
+        }
+        let ips = Moments::of(&Terms {
+            r,
+            u: None,
+            v: None,
+            h: event_weights,
+        });
+        let dr = if let (Some(predicted), Some(b1), Some(b2)) = (predicted, b1, b2) {
+            for i in 0..n {
+                u[i] = b1[i] - b2[i];
+                r[i] = (w1[i] - w2[i]) * (losses[i] - predicted[i]);
+            }
+            Some(Moments::of(&Terms {
+                r,
+                u: Some(u),
+                v: None,
+                h: event_weights,
+            }))
+        } else {
+            None
+        };
+        let weights = [w1, w2].map(|weights| WeightedEvents {
+            losses,
+            weights,
+            event_weights,
+            ..WeightedEvents::default()
+        });
+        let mut sums = Totals {
+            ips,
+            snips: RatioDifference::of(losses, [w1, w2], event_weights),
+            dr,
+            weights: [0, 1]
+                .map(|policy| WeightSummary::of(&weights[policy], &self.total.weights[policy])),
+            ..Totals::new(self.bound)
+        };
+        let mut start = 0;
+        while start < n {
+            let look = Path::next_after(before + start as u64);
+            let end = n.min((look - before) as usize);
+            let range = start..end;
+            let (x, y) = scratch.two(end - start);
+            let part = [losses, w1, w2].map(|column| &column[range.clone()]);
+            let event_weights = event_weights.map(|event_weights| &event_weights[range]);
+            bet(part, self.bound, event_weights, x, y, &mut sums.sides);
+            if before + end as u64 == look {
+                // The sides of this chunk alone: `add` adds those before it.
+                sums.path.push(end as u64, &sums.sides);
+            }
+            start = end;
+        }
+        sums
+    }
+
+    fn add(&mut self, sums: &Totals) {
+        self.total.add(sums);
+    }
+
+    fn rows_added(&self) -> u64 {
+        self.total.ips.n
+    }
+}
+
+/// Bets on w₁ℓ + w₂(1 − ℓ) from below and w₂ℓ + w₁(1 − ℓ) from above; with a bound, also on B ± (w₁ − w₂)ℓ.
+fn bet(
+    [losses, w1, w2]: [&[f64]; 3],
+    bound: Option<f64>,
+    event_weights: Option<&[f64]>,
+    x: &mut [f64],
+    y: &mut [f64],
+    sides: &mut Sides,
+) {
+    mixed(losses, w1, w2, x, y);
+    sides.below.observe(0, x, event_weights);
+    sides.above.observe(0, y, event_weights);
+    if let Some(bound) = bound {
+        for i in 0..losses.len() {
+            let difference = (w1[i] - w2[i]) * losses[i];
+            x[i] = (bound + difference).max(0.0);
+            y[i] = (bound - difference).max(0.0);
+        }
+        sides.below.observe(1, x, event_weights);
+        sides.above.observe(1, y, event_weights);
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn mixed(losses: &[f64], w1: &[f64], w2: &[f64], x: &mut [f64], y: &mut [f64]) {
+    let rows = x.iter_mut().zip(y).zip(losses).zip(w1).zip(w2);
+    for ((((x, y), loss), w1), w2) in rows {
+        *x = w1 * loss + w2 * (1.0 - loss);
+        *y = w2 * loss + w1 * (1.0 - loss);
+    }
+}
+
+/// Bounds on 1 + v₁ − v₂ and on 1 + v₂ − v₁, before any event.
+fn empty_sides(bound: Option<f64>) -> Sides {
+    let side = match bound {
+        None => Side::new(&[0.0]),
+        Some(bound) => Side::new(&[0.0, bound - 1.0]),
+    };
+    Sides {
+        below: side.clone(),
+        above: side,
+    }
+}
+
+/// Sums over events.
+#[derive(Debug, Clone)]
+pub(crate) struct Totals {
+    ips: Moments,
+    snips: RatioDifference,
+    dr: Option<Moments>,
+    weights: [WeightSummary; 2],
+    sides: Sides,
+    path: Path,
+}
+
+impl Totals {
+    fn new(bound: Option<f64>) -> Self {
+        Self {
+            ips: Moments::default(),
+            snips: RatioDifference::default(),
+            dr: None,
+            weights: [WeightSummary::new(), WeightSummary::new()],
+            sides: empty_sides(bound),
+            path: Path::new(),
+        }
+    }
+
+    fn add(&mut self, later: &Self) {
+        self.path.append(self.ips.n, &self.sides, &later.path);
+        self.sides.merge(&later.sides);
+        self.ips.merge(&later.ips);
+        self.snips.merge(&later.snips);
+        if let Some(more) = &later.dr {
+            self.dr.get_or_insert_default().merge(more);
+        }
+        for (ours, theirs) in self.weights.iter_mut().zip(&later.weights) {
+            ours.merge(theirs);
+        }
+    }
+}

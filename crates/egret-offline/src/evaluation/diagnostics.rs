@@ -1,0 +1,233 @@
+use serde::Serialize;
+
+use crate::evaluation::pareto_tail::pareto_shape;
+use crate::sums::{Moments, Terms};
+use crate::weighted_events::WeightedEvents;
+
+/// What the weights tell about every estimate made from them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diagnostics {
+    /// How many events were weighed.
+    pub n: u64,
+    /// How many events of the log could not be weighed and were left out.
+    pub left_out: u64,
+    /// Effective sample size, (Σ hw)²/Σ (hw)².
+    pub ess: f64,
+    /// The five largest weights.
+    pub largest_weights: Vec<f64>,
+    /// The largest hw as a share of their sum.
+    pub largest_share: f64,
+    /// The share of events with weight 0.
+    pub zero_share: f64,
+    /// The mean weight Σ hw/Σ h, which should be 1.
+    pub mean_weight: f64,
+    /// Its standard error.
+    pub mean_weight_error: f64,
+    /// The shape k of a generalized Pareto distribution fitted to the largest hw. Above ½ their variance is infinite, above 1
+    /// their mean is. None where there are too few, or all are equal.
+    pub pareto_k: Option<f64>,
+}
+
+/// Sums over weights, in constant memory.
+#[derive(Debug, Clone)]
+pub(crate) struct WeightSummary {
+    moments: Moments,
+    zeros: u64,
+    /// The largest w.
+    largest: Top,
+    /// The largest hw, where there are event weights.
+    heaviest: Option<Top>,
+    /// The largest E_q f̂.
+    pub(crate) largest_policy_predicted: f64,
+}
+
+impl WeightSummary {
+    pub(crate) fn new() -> Self {
+        Self {
+            moments: Moments::default(),
+            zeros: 0,
+            largest: Top::new(),
+            heaviest: None,
+            largest_policy_predicted: 0.0,
+        }
+    }
+
+    /// The summary of these events alone. Weights that cannot be among the largest beside those of `so_far` are skipped.
+    pub(crate) fn of(events: &WeightedEvents<'_>, so_far: &Self) -> Self {
+        let weights = events.weights;
+        let terms = Terms {
+            r: weights,
+            u: None,
+            v: None,
+            h: events.event_weights,
+        };
+        let mut largest = Top::new();
+        largest.add(weights, so_far.largest.floor());
+        let heaviest = events.event_weights.map(|event_weights| {
+            let heavy: Vec<f64> = weights
+                .iter()
+                .zip(event_weights)
+                .map(|(w, h)| w * h)
+                .collect();
+            let mut top = Top::new();
+            top.add(&heavy, so_far.heaviest.as_ref().map_or(0.0, Top::floor));
+            top
+        });
+        Self {
+            moments: Moments::of(&terms),
+            zeros: zeros(weights),
+            largest,
+            heaviest,
+            largest_policy_predicted: events.policy_predicted.map_or(0.0, |policy_predicted| {
+                policy_predicted.iter().copied().fold(0.0, f64::max)
+            }),
+        }
+    }
+
+    pub(crate) fn merge(&mut self, later: &Self) {
+        self.moments.merge(&later.moments);
+        self.zeros += later.zeros;
+        self.largest.merge(&later.largest);
+        match (&mut self.heaviest, &later.heaviest) {
+            (Some(top), Some(more)) => top.merge(more),
+            (None, Some(more)) => self.heaviest = Some(more.clone()),
+            (_, None) => {}
+        }
+        self.largest_policy_predicted = self
+            .largest_policy_predicted
+            .max(later.largest_policy_predicted);
+    }
+
+    pub(crate) fn n(&self) -> u64 {
+        self.moments.n
+    }
+
+    pub(crate) fn max_weight(&self) -> f64 {
+        self.largest.values.first().copied().unwrap_or(0.0)
+    }
+
+    pub(crate) fn diagnostics(&self, left_out: u64) -> Diagnostics {
+        let n = self.moments.n as f64;
+        let [_, _, total, _] = self.moments.sums;
+        let heaviest = self.heaviest.as_ref().unwrap_or(&self.largest);
+        let most = heaviest.values.first().copied().unwrap_or(0.0);
+        Diagnostics {
+            n: self.moments.n,
+            left_out,
+            ess: self.moments.effective_sample_size(),
+            largest_weights: self.largest.values.iter().copied().take(5).collect(),
+            largest_share: if 0.0 < total { most / total } else { 0.0 },
+            zero_share: self.zeros as f64 / n,
+            mean_weight: self.moments.estimate(),
+            mean_weight_error: self.moments.standard_error(),
+            pareto_k: pareto_shape(&heaviest.values, self.moments.n),
+        }
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn zeros(weights: &[f64]) -> u64 {
+    weights.iter().map(|&w| u64::from(w == 0.0)).sum()
+}
+
+/// The largest of many numbers, in falling order.
+#[derive(Debug, Clone, PartialEq)]
+struct Top {
+    values: Vec<f64>,
+}
+
+impl Top {
+    /// Enough for the tail of 10⁵ events by the rule of [`pareto_shape`].
+    const ROOM: usize = 1_024;
+
+    fn new() -> Self {
+        Self { values: Vec::new() }
+    }
+
+    /// A number that is not above it cannot be among the largest.
+    fn floor(&self) -> f64 {
+        if self.values.len() < Self::ROOM {
+            0.0
+        } else {
+            self.values[Self::ROOM - 1]
+        }
+    }
+
+    fn add(&mut self, values: &[f64], floor: f64) {
+        self.values
+            .extend(values.iter().filter(|&&value| floor < value));
+        self.settle();
+    }
+
+    fn merge(&mut self, other: &Self) {
+        if other.values.is_empty() {
+            return;
+        }
+        self.values.extend_from_slice(&other.values);
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        if Self::ROOM < self.values.len() {
+            self.values
+                .select_nth_unstable_by(Self::ROOM - 1, |a, b| b.total_cmp(a));
+            self.values.truncate(Self::ROOM);
+        }
+        self.values.sort_unstable_by(|a, b| b.total_cmp(a));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        let events = WeightedEvents {
+            losses: &[0.0; 4],
+            weights: &[0.0, 1.0, 3.0, 0.0],
+            ..WeightedEvents::default()
+        };
+        let summary = WeightSummary::of(&events, &WeightSummary::new());
+        let found = summary.diagnostics(2);
+        assert_eq!(found.n, 4);
+        assert_eq!(found.left_out, 2);
+        assert_eq!(found.ess, 1.6);
+        assert_eq!(found.largest_weights, [3.0, 1.0]);
+        assert_eq!(found.largest_share, 0.75);
+        assert_eq!(found.zero_share, 0.5);
+        assert_eq!(found.mean_weight, 1.0);
+        // Variance (1 + 0 + 4 + 1)/3 = 2.
+        assert!((found.mean_weight_error - 0.5_f64.sqrt()).abs() < 1e-15);
+        assert_eq!(found.pareto_k, None);
+    }
+
+    #[test]
+    fn event_weights_enter_what_they_should() {
+        let events = WeightedEvents {
+            losses: &[0.0; 2],
+            weights: &[1.0, 4.0],
+            event_weights: Some(&[1.0, 0.25]),
+            ..WeightedEvents::default()
+        };
+        let found = WeightSummary::of(&events, &WeightSummary::new()).diagnostics(0);
+        assert_eq!(found.ess, 2.0);
+        assert_eq!(found.largest_share, 0.5);
+        assert_eq!(found.largest_weights, [4.0, 1.0]);
+        assert_eq!(found.mean_weight, 1.6);
+    }
+
+    #[test]
+    fn the_largest_are_found_in_any_parts() {
+        let values: Vec<f64> = (0..9_000).map(|i| f64::from(i * 7_919 % 9_001)).collect();
+        let mut sorted = values.clone();
+        sorted.sort_by(|a, b| b.total_cmp(a));
+        let mut top = Top::new();
+        for part in values.chunks(700) {
+            let mut more = Top::new();
+            more.add(part, top.floor());
+            top.merge(&more);
+        }
+        assert_eq!(top.values, sorted[..Top::ROOM]);
+    }
+}

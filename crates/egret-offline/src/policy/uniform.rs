@@ -1,0 +1,48 @@
+use egret::{Action, ReferenceMeasure};
+
+use crate::policy::{Policy, PolicyBuffers, PolicyError, PolicySeed, RngPurpose};
+
+/// μ itself: q = 1 everywhere.
+pub struct UniformPolicy<'a, X: ?Sized, A: Action> {
+    measure: &'a dyn ReferenceMeasure<X, A>,
+}
+
+impl<'a, X: ?Sized, A: Action> UniformPolicy<'a, X, A> {
+    /// The policy that plays this μ.
+    pub fn new(measure: &'a dyn ReferenceMeasure<X, A>) -> Self {
+        Self { measure }
+    }
+}
+
+impl<X: ?Sized, A: Action> Policy<X, A> for UniformPolicy<'_, X, A> {
+    fn density(
+        &self,
+        _: PolicySeed,
+        _: &X,
+        _: &A,
+        _: &mut PolicyBuffers<A>,
+    ) -> Result<f64, PolicyError> {
+        Ok(1.0)
+    }
+
+    fn draw(
+        &self,
+        seed: PolicySeed,
+        x: &X,
+        n: usize,
+        _: &mut PolicyBuffers<A>,
+        out: &mut A::Batch,
+    ) -> Result<(), PolicyError> {
+        let mut rng = seed.rng(RngPurpose::Draw, 0);
+        self.measure.sample_stratified(x, n, &mut rng, out);
+        Ok(())
+    }
+
+    fn largest_density(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn name(&self) -> String {
+        "uniform".to_owned()
+    }
+}

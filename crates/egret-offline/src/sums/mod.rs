@@ -1,0 +1,13 @@
+//! Sums over events that come out the same to the bit, in any batches and on any number of threads.
+//!
+//! | file      | what                                                                             |
+//! |-----------|----------------------------------------------------------------------------------|
+//! | `chunks`  | [`Rest`], [`Chunked`]: cuts rows into chunks of 4,096 and adds their sums in order |
+//! | `moments` | [`Moments`]: first and second moments, which give an estimate and its standard error |
+
+mod chunks;
+mod moments;
+
+pub(crate) use chunks::{COLUMNS, Chunked, Rest, Rows, Scratch, length};
+pub(crate) use egret::lanes::{LANES, Lanes, tree};
+pub(crate) use moments::{Moments, Terms, quadratic_form, ratio_estimate};

@@ -1,0 +1,287 @@
+use crate::sums::{LANES, Lanes, tree};
+
+/// Sums and second moments of z = (h, hu, hr, hv): an estimate and its standard error in constant memory.
+///
+/// e = A/H + B/C,  H = Σh, A = Σhu, B = Σhr, C = Σhv
+///
+/// se² = n/(n−1) · Σᵢ (c·zᵢ)²,  c = ∂e/∂(H, A, B, C) = (−A/H², 1/H, 1/C, −B/C²)
+///
+/// This is the delta method: it measures how much one event more or less moves the estimate, the normalizer included. Each
+/// h is known before its event was drawn, so that a martingale central limit theorem makes e ± z·se an interval, however
+/// the logging policy changed on the way.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Moments {
+    pub(crate) n: u64,
+    /// H, A, B, C.
+    pub(crate) sums: [f64; 4],
+    /// Σ zᵢzⱼ: hh, hu, hr, hv, uu, ur, uv, rr, rv, vv.
+    squares: [f64; 10],
+}
+
+/// The terms of some events. `None` stands for 0 where it is u, and for 1 where it is v or h.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) r: &'a [f64],
+    pub(crate) u: Option<&'a [f64]>,
+    pub(crate) v: Option<&'a [f64]>,
+    pub(crate) h: Option<&'a [f64]>,
+}
+
+impl Moments {
+    /// The moments of these events alone.
+    pub(crate) fn of(terms: &Terms<'_>) -> Self {
+        let n = terms.r.len();
+        let lanes = match (terms.u, terms.v, terms.h) {
+            (None, None, None) => sums_r(terms.r),
+            (Some(u), None, None) => sums_ur(u, terms.r),
+            (None, Some(v), None) => sums_rv(terms.r, v),
+            (u, v, h) => {
+                let zeros = vec![0.0; n];
+                let ones = vec![1.0; n];
+                sums_all(
+                    h.unwrap_or(&ones),
+                    u.unwrap_or(&zeros),
+                    terms.r,
+                    v.unwrap_or(&ones),
+                )
+            }
+        };
+        let [h, u, r, v, hh, hu, hr, hv, uu, ur, uv, rr, rv, vv] = lanes.map(tree);
+        let count = n as f64;
+        let (plain_h, plain_v) = (terms.h.is_none(), terms.v.is_none());
+        if !plain_h || (terms.u.is_some() && !plain_v) {
+            return Self {
+                n: n as u64,
+                sums: [h, u, r, v],
+                squares: [hh, hu, hr, hv, uu, ur, uv, rr, rv, vv],
+            };
+        }
+        // Where h = 1, sums of products with h are plain sums. The same is true of v = 1.
+        let (v, uv, rv, vv) = if plain_v {
+            (count, u, r, count)
+        } else {
+            (v, uv, rv, vv)
+        };
+        Self {
+            n: n as u64,
+            sums: [count, u, r, v],
+            squares: [count, u, r, v, uu, ur, uv, rr, rv, vv],
+        }
+    }
+
+    pub(crate) fn merge(&mut self, later: &Self) {
+        self.n += later.n;
+        for (sum, more) in self.sums.iter_mut().zip(later.sums) {
+            *sum += more;
+        }
+        for (square, more) in self.squares.iter_mut().zip(later.squares) {
+            *square += more;
+        }
+    }
+
+    /// e; NaN where all v are 0.
+    pub(crate) fn estimate(&self) -> f64 {
+        ratio_estimate(self.sums)
+    }
+
+    /// se: infinite for a single event, NaN where there is no estimate.
+    pub(crate) fn standard_error(&self) -> f64 {
+        let [h, a, b, c] = self.sums;
+        let gradient = [-a / (h * h), 1.0 / h, 1.0 / c, -b / (c * c)];
+        let n = self.n as f64;
+        (quadratic_form(gradient, &self.squares).max(0.0) * n / (n - 1.0)).sqrt()
+    }
+
+    /// (Σ hr)²/Σ (hr)².
+    pub(crate) fn effective_sample_size(&self) -> f64 {
+        let [_, _, sum, _] = self.sums;
+        let square = self.squares[7];
+        // All weights are 0: no event tells anything.
+        if 0.0 < square {
+            sum * sum / square
+        } else {
+            0.0
+        }
+    }
+
+    /// The sample variance of u + r, where all events count alike.
+    pub(crate) fn variance(&self) -> f64 {
+        let error = self.standard_error();
+        error * error * self.n as f64
+    }
+}
+
+/// Σᵢⱼ cᵢcⱼmᵢⱼ of a symmetric matrix m, given by its entries with i ≤ j.
+pub(crate) fn quadratic_form(c: [f64; 4], entries: &[f64; 10]) -> f64 {
+    let mut entries = entries.iter();
+    let mut sum = 0.0;
+    for i in 0..4 {
+        for j in i..4 {
+            let twice = if i == j { 1.0 } else { 2.0 };
+            let entry = entries.next().expect("ten pairs of four");
+            sum += twice * c[i] * c[j] * entry;
+        }
+    }
+    sum
+}
+
+/// A/H + B/C.
+pub(crate) fn ratio_estimate([h, a, b, c]: [f64; 4]) -> f64 {
+    // B = C = 0 where all weights are 0: then B/C is NaN, and there is no estimate.
+    a / h + b / c
+}
+
+/// Sums in the order of [`Moments`]; those that are not needed stay 0.
+type Sums = [[f64; LANES]; 14];
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn sums_r(r: &[f64]) -> Sums {
+    let mut sums = [[0.0; LANES]; 14];
+    for r in Lanes::of(r) {
+        for lane in 0..LANES {
+            sums[2][lane] += r[lane];
+            sums[11][lane] += r[lane] * r[lane];
+        }
+    }
+    sums
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn sums_ur(u: &[f64], r: &[f64]) -> Sums {
+    let mut sums = [[0.0; LANES]; 14];
+    for (u, r) in Lanes::of(u).zip(Lanes::of(r)) {
+        for lane in 0..LANES {
+            let (u, r) = (u[lane], r[lane]);
+            sums[1][lane] += u;
+            sums[2][lane] += r;
+            sums[8][lane] += u * u;
+            sums[9][lane] += u * r;
+            sums[11][lane] += r * r;
+        }
+    }
+    sums
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn sums_rv(r: &[f64], v: &[f64]) -> Sums {
+    let mut sums = [[0.0; LANES]; 14];
+    for (r, v) in Lanes::of(r).zip(Lanes::of(v)) {
+        for lane in 0..LANES {
+            let (r, v) = (r[lane], v[lane]);
+            sums[2][lane] += r;
+            sums[3][lane] += v;
+            sums[11][lane] += r * r;
+            sums[12][lane] += r * v;
+            sums[13][lane] += v * v;
+        }
+    }
+    sums
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn sums_all(h: &[f64], u: &[f64], r: &[f64], v: &[f64]) -> Sums {
+    let mut sums = [[0.0; LANES]; 14];
+    let rows = Lanes::of(h)
+        .zip(Lanes::of(u))
+        .zip(Lanes::of(r))
+        .zip(Lanes::of(v));
+    for (((h, u), r), v) in rows {
+        for lane in 0..LANES {
+            let h = h[lane];
+            let (u, r, v) = (h * u[lane], h * r[lane], h * v[lane]);
+            sums[0][lane] += h;
+            sums[1][lane] += u;
+            sums[2][lane] += r;
+            sums[3][lane] += v;
+            sums[4][lane] += h * h;
+            sums[5][lane] += h * u;
+            sums[6][lane] += h * r;
+            sums[7][lane] += h * v;
+            sums[8][lane] += u * u;
+            sums[9][lane] += u * r;
+            sums[10][lane] += u * v;
+            sums[11][lane] += r * r;
+            sums[12][lane] += r * v;
+            sums[13][lane] += v * v;
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        let r = [1.0, 2.0, 6.0];
+        let mean = Moments::of(&Terms {
+            r: &r,
+            u: None,
+            v: None,
+            h: None,
+        });
+        assert_eq!(mean.estimate(), 3.0);
+        // Variance (4 + 1 + 9)/2 = 7.
+        assert!((mean.variance() - 7.0).abs() < 1e-14);
+        assert!((mean.standard_error() - (7.0_f64 / 3.0).sqrt()).abs() < 1e-15);
+        assert!((mean.effective_sample_size() - 81.0 / 41.0).abs() < 1e-15);
+        // A ratio of 2 whatever the event has no error.
+        let ratio = Moments::of(&Terms {
+            r: &[2.0, 4.0, 12.0],
+            v: Some(&r),
+            u: None,
+            h: None,
+        });
+        assert_eq!(ratio.estimate(), 2.0);
+        assert!(ratio.standard_error() < 1e-15);
+    }
+
+    #[test]
+    fn short_forms_are_the_long_form() {
+        let column = |seed: usize| -> Vec<f64> {
+            (0..1_003)
+                .map(|i| ((i * seed) % 101) as f64 / 64.0)
+                .collect()
+        };
+        let (u, r, v) = (column(3), column(7), column(11));
+        let (zeros, ones) = (vec![0.0; 1_003], vec![1.0; 1_003]);
+        // Whole multiples of 1/64: every sum is exact, whatever its order.
+        let long = |u, v| {
+            Moments::of(&Terms {
+                r: &r,
+                u: Some(u),
+                v: Some(v),
+                h: Some(&ones),
+            })
+        };
+        let short = |u, v| {
+            Moments::of(&Terms {
+                r: &r,
+                u,
+                v,
+                h: None,
+            })
+        };
+        assert_eq!(short(None, None), long(&zeros, &ones));
+        assert_eq!(short(Some(&u), None), long(&u, &ones));
+        assert_eq!(short(None, Some(&v)), long(&zeros, &v));
+        assert_eq!(short(Some(&u), Some(&v)), long(&u, &v));
+        let mut parts = Moments::default();
+        for range in [0..100, 100..101, 101..1_003] {
+            parts.merge(&Moments::of(&Terms {
+                r: &r[range.clone()],
+                u: Some(&u[range.clone()]),
+                v: Some(&v[range.clone()]),
+                h: None,
+            }));
+        }
+        assert_eq!(parts, short(Some(&u), Some(&v)));
+    }
+
+    #[test]
+    fn nothing_is_known_of_nothing() {
+        assert!(Moments::default().estimate().is_nan());
+        assert_eq!(Moments::default().effective_sample_size(), 0.0);
+    }
+}

@@ -1,0 +1,244 @@
+/// Logged events as an estimator sees them: one slice for each quantity. Those that are given have the same length.
+///
+/// | field              | symbol      | range   | meaning                                                             |
+/// |--------------------|-------------|---------|---------------------------------------------------------------------|
+/// | `losses`           | ℓ           | [0, 1]  | what the action cost                                                |
+/// | `weights`          | w = q/p     | [0, ∞)  | importance weight: the policy's density over the logged one; E w = 1 |
+/// | `predicted`        | f̂(x, a)     | [0, 1]  | predicted loss of the logged action                                 |
+/// | `policy_predicted` | E_q f̂(x, ·) | [0, ∞)  | the policy's predicted loss, or an unbiased estimate of it          |
+/// | `event_weights`    | h           | (0, ∞)  | how much the event counts; known before its action was drawn        |
+///
+/// A prediction must not have been learned from the loss beside it, nor from a later one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WeightedEvents<'a> {
+    /// ℓ.
+    pub losses: &'a [f64],
+    /// w.
+    pub weights: &'a [f64],
+    /// f̂(x, a): estimators that use a model need it.
+    pub predicted: Option<&'a [f64]>,
+    /// E_q f̂(x, ·): estimators that use a model need it.
+    pub policy_predicted: Option<&'a [f64]>,
+    /// h; without them all events count alike.
+    pub event_weights: Option<&'a [f64]>,
+}
+
+impl WeightedEvents<'_> {
+    /// How many events.
+    pub fn len(&self) -> usize {
+        self.losses.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.losses.is_empty()
+    }
+
+    /// Refuses numbers out of range and columns of different lengths. `first` is the number of the first row.
+    pub(crate) fn check(&self, first: u64) -> Result<(), WeightedEventsError> {
+        let one = 0.0..=1.0;
+        // Far beyond anything sensible, and squares still add up to finite numbers.
+        let finite = 0.0..=1e100;
+        let positive = 1e-30..=1e30;
+        for (name, column, allowed, expected) in [
+            ("loss", Some(self.losses), &one, "[0, 1]"),
+            ("weight", Some(self.weights), &finite, "[0, 1e100]"),
+            ("predicted", self.predicted, &one, "[0, 1]"),
+            (
+                "policy_predicted",
+                self.policy_predicted,
+                &finite,
+                "[0, 1e100]",
+            ),
+            (
+                "event_weight",
+                self.event_weights,
+                &positive,
+                "[1e-30, 1e30]",
+            ),
+        ] {
+            let Some(column) = column else { continue };
+            if column.len() != self.len() {
+                return Err(WeightedEventsError::Length {
+                    name,
+                    length: column.len(),
+                    losses: self.len(),
+                });
+            }
+            if !all_within(column, *allowed.start(), *allowed.end()) {
+                let bad = |value: &f64| !allowed.contains(value);
+                let place = column.iter().position(bad).expect("one of them is bad");
+                return Err(WeightedEventsError::Value {
+                    name,
+                    row: first + place as u64,
+                    value: column[place],
+                    expected,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a weight above the bound that the caller gave.
+    pub(crate) fn check_bound(
+        &self,
+        first: u64,
+        bound: Option<f64>,
+    ) -> Result<(), WeightedEventsError> {
+        let Some(bound) = bound else { return Ok(()) };
+        match self.weights.iter().position(|&w| bound < w) {
+            None => Ok(()),
+            Some(place) => Err(WeightedEventsError::WeightAboveBound {
+                row: first + place as u64,
+                weight: self.weights[place],
+                bound,
+            }),
+        }
+    }
+}
+
+/// Whether all values are in [low, high]. It never stops early: that lets the compiler use vectors, which is many times faster.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+pub(crate) fn all_within(values: &[f64], low: f64, high: f64) -> bool {
+    values
+        .iter()
+        .fold(true, |all, &value| all & (low <= value) & (value <= high))
+}
+
+/// Which optional columns are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Present {
+    pub(crate) predicted: bool,
+    pub(crate) policy_predicted: bool,
+    pub(crate) event_weights: bool,
+}
+
+impl Present {
+    pub(crate) fn of(events: &WeightedEvents<'_>) -> Self {
+        Self {
+            predicted: events.predicted.is_some(),
+            policy_predicted: events.policy_predicted.is_some(),
+            event_weights: events.event_weights.is_some(),
+        }
+    }
+
+    pub(crate) fn check_equal(self, other: Self) -> Result<(), WeightedEventsError> {
+        for (name, ours, theirs) in [
+            ("predicted", self.predicted, other.predicted),
+            (
+                "policy_predicted",
+                self.policy_predicted,
+                other.policy_predicted,
+            ),
+            ("event_weight", self.event_weights, other.event_weights),
+        ] {
+            if ours != theirs {
+                return Err(WeightedEventsError::Unequal { name });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why events were refused. None of the batch was used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WeightedEventsError {
+    /// A number out of range.
+    #[error("{name} of row {row} is {value}, expected a number in {expected}")]
+    Value {
+        /// Which column.
+        name: &'static str,
+        /// Which row, counted from 0 over all batches.
+        row: u64,
+        /// What it was.
+        value: f64,
+        /// The range it must be in.
+        expected: &'static str,
+    },
+    /// Columns of different lengths.
+    #[error("the column {name} has {length} rows, expected {losses} as in loss")]
+    Length {
+        /// Which column.
+        name: &'static str,
+        /// Its length.
+        length: usize,
+        /// The length of the losses.
+        losses: usize,
+    },
+    /// A weight exceeds the bound that the caller gave.
+    #[error("weight of row {row} is {weight}, above the bound {bound} that was given")]
+    WeightAboveBound {
+        /// Which row.
+        row: u64,
+        /// Its weight.
+        weight: f64,
+        /// The bound.
+        bound: f64,
+    },
+    /// An estimator needs a column that is missing.
+    #[error("{estimator} needs the column {name}, which is missing")]
+    Missing {
+        /// Which column.
+        name: &'static str,
+        /// Which estimator needs it.
+        estimator: String,
+    },
+    /// A column was given in one batch and missing in another.
+    #[error("the column {name} is given in some batches and missing in others")]
+    Unequal {
+        /// Which column.
+        name: &'static str,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_number_is_named_with_its_row() {
+        let good = WeightedEvents {
+            losses: &[0.0, 1.0],
+            weights: &[0.0, 1e100],
+            event_weights: Some(&[1e-9, 2.0]),
+            ..WeightedEvents::default()
+        };
+        assert_eq!(good.check(0), Ok(()));
+        for bad in [f64::NAN, -1e-300, f64::INFINITY] {
+            let events = WeightedEvents {
+                weights: &[1.0, bad],
+                ..good
+            };
+            let error = events.check(40).expect_err("no weight");
+            assert!(
+                matches!(
+                    error,
+                    WeightedEventsError::Value {
+                        name: "weight",
+                        row: 41,
+                        ..
+                    }
+                ),
+                "{error}"
+            );
+        }
+        let events = WeightedEvents {
+            event_weights: Some(&[1.0, 0.0]),
+            ..good
+        };
+        let error = events.check(0).expect_err("no event weight");
+        assert_eq!(
+            error.to_string(),
+            "event_weight of row 1 is 0, expected a number in [1e-30, 1e30]"
+        );
+        let events = WeightedEvents {
+            predicted: Some(&[0.5]),
+            ..good
+        };
+        assert!(matches!(
+            events.check(0),
+            Err(WeightedEventsError::Length { .. })
+        ));
+    }
+}

@@ -1,0 +1,285 @@
+use crate::chart::{
+    Axis, ChartError,
+    axis::Span,
+    error::ordered,
+    heading::{MARGIN, SMALL, WIDER, WIDTH, heading, label, tick_label},
+    label_column::spread_out,
+    series::{ink, mark},
+};
+use crate::drawing::{
+    Anchor, At, Colour, Drawing, Ink, Picture, Text,
+    font::{self, Weight},
+};
+
+/// Lines with their bands. Each has its name beside its right end, so there is no legend to go back to.
+///
+/// ```
+/// use egret_report::{Axis, Colour, Line, LineChart};
+///
+/// let chart = LineChart {
+///     title: "Greedy decisions of SmoothIGW".to_owned(),
+///     x: Axis::log("decisions"),
+///     y: Axis::linear("share that is greedy").within(0.0, 1.0),
+///     lines: vec![Line {
+///         name: "house_sales".to_owned(),
+///         colour: Colour::Blue,
+///         points: vec![(1.0, 0.1), (10.0, 0.4), (100.0, 0.7)],
+///         band: vec![(0.0, 0.2), (0.3, 0.5), (0.65, 0.75)],
+///     }],
+///     reference: Some((0.8, "the paper's 80%".to_owned())),
+///     ..LineChart::default()
+/// };
+/// let picture = chart.draw()?;
+/// assert!(picture.svg.contains("the paper&#39;s 80%"));
+/// # Ok::<(), egret_report::ChartError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LineChart {
+    /// What it shows.
+    pub title: String,
+    /// How to read it; may be empty.
+    pub subtitle: String,
+    /// From left to right.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// The first is drawn last, above the others.
+    pub lines: Vec<Line>,
+    /// A level, and what it is.
+    pub reference: Option<(f64, String)>,
+}
+
+/// A line of a [`LineChart`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Line {
+    /// At its right end; a line without one is thin, a background.
+    pub name: String,
+    /// Of the line and its band.
+    pub colour: Colour,
+    /// (x, y), x never falling. A few hundred are enough for any picture.
+    pub points: Vec<At>,
+    /// (low, high) for each point, or nothing at all.
+    pub band: Vec<(f64, f64)>,
+}
+
+const NAME: f64 = 12.5;
+const LEADER: f64 = 22.0;
+const SAMPLE: f64 = 20.0;
+const BETWEEN: f64 = 16.5;
+const DASHES: [&[f64]; 4] = [&[], &[9.0, 3.0], &[3.0, 2.5], &[9.0, 3.0, 2.5, 3.0]];
+const LEVEL: &[f64] = &[5.0, 4.0];
+
+impl LineChart {
+    /// The chart; an error where a number is not finite, x falls, a band is the wrong way round, or nothing is there.
+    pub fn draw(&self) -> Result<Picture, ChartError> {
+        let (x, y) = self.spans()?;
+        let mut drawing = Drawing::new(&self.title);
+        let top = heading(&mut drawing, &self.title, &self.subtitle) + 12.0;
+        let ends = self.ends();
+        let height = (BETWEEN * ends.len() as f64).max(380.0);
+        let widest = |texts: &mut dyn Iterator<Item = &str>, size: f64| {
+            let wide = |text: &str| WIDER * font::width(text, size, Weight::Regular);
+            texts.map(wide).fold(0.0_f64, f64::max)
+        };
+        let ticks = y.ticks_up(height, SMALL);
+        let numbers = widest(&mut ticks.iter().map(|tick| tick.label.as_str()), SMALL);
+        let named = widest(&mut ends.iter().map(|end| end.name), NAME).min(0.3 * WIDTH);
+        let frame = Frame {
+            left: MARGIN + 22.0 + numbers + 10.0,
+            right: WIDTH
+                - MARGIN
+                - if named == 0.0 {
+                    20.0
+                } else {
+                    LEADER + SAMPLE + 6.0 + named
+                },
+            top,
+            bottom: top + height,
+            x,
+            y,
+        };
+        for tick in ticks {
+            let y = frame.bottom - tick.at * height;
+            let across = vec![(frame.left, y), (frame.right, y)];
+            drawing.line(across, Ink::GRID, 1.0, &[]);
+            let number = tick_label(tick.label, Anchor::End);
+            drawing.text_beside((frame.left - 8.0, y), number);
+        }
+        for tick in frame.x.ticks_across(frame.right - frame.left, SMALL) {
+            let x = frame.left + tick.at * (frame.right - frame.left);
+            let up = vec![(x, frame.bottom), (x, frame.top)];
+            drawing.line(up, Ink::GRID, 1.0, &[]);
+            let mark = vec![(x, frame.bottom), (x, frame.bottom + 5.0)];
+            drawing.line(mark, Ink::AXIS, 1.0, &[]);
+            let number = tick_label(tick.label, Anchor::Middle);
+            drawing.text_beside((x, frame.bottom + 15.0), number);
+        }
+        let ground = vec![(frame.left, frame.bottom), (frame.right, frame.bottom)];
+        drawing.line(ground, Ink::AXIS, 1.0, &[]);
+        let middle = 0.5 * (frame.left + frame.right);
+        let below = label(self.x.label.clone(), Anchor::Middle);
+        drawing.text_beside((middle, frame.bottom + 35.0), below);
+        let beside = Text {
+            upwards: true,
+            ..label(self.y.label.clone(), Anchor::Middle)
+        };
+        drawing.text_beside((MARGIN + 6.0, 0.5 * (frame.top + frame.bottom)), beside);
+
+        for line in self.lines.iter().rev() {
+            frame.band(&mut drawing, line);
+        }
+        if let Some((level, _)) = self.reference {
+            let y = frame.y_of(level);
+            let across = vec![(frame.left, y), (frame.right, y)];
+            drawing.line(across, Ink::AXIS, 1.4, LEVEL);
+        }
+        for (place, line) in self.lines.iter().enumerate().rev() {
+            frame.line(&mut drawing, line, place);
+        }
+        frame.ends(&mut drawing, &ends, named / WIDER);
+        Ok(drawing.picture((WIDTH, frame.bottom + 35.0 + 10.0 + MARGIN)))
+    }
+
+    fn spans(&self) -> Result<(Span, Span), ChartError> {
+        let (mut across, mut up) = (Vec::new(), Vec::new());
+        for line in &self.lines {
+            let place = || format!("line \"{}\"", line.name);
+            if !line.band.is_empty() && line.band.len() != line.points.len() {
+                return Err(ChartError::WrongLength {
+                    place: format!("the band of {}", place()),
+                    found: line.band.len(),
+                    expected: line.points.len(),
+                });
+            }
+            let start = across.len();
+            for &(x, y) in &line.points {
+                self.x.check(place, x)?;
+                self.y.check(place, y)?;
+                across.push(x);
+                up.push(y);
+            }
+            ordered(place, &across[start..])?;
+            for &(low, high) in &line.band {
+                self.y.check(place, low)?;
+                self.y.check(place, high)?;
+                ordered(|| format!("the band of {}", place()), &[low, high])?;
+                up.extend([low, high]);
+            }
+        }
+        if across.is_empty() {
+            let title = self.title.clone();
+            return Err(ChartError::NoData { title });
+        }
+        if let Some((level, name)) = &self.reference {
+            self.y
+                .check(|| format!("the reference \"{name}\""), *level)?;
+            up.push(*level);
+        }
+        Ok((self.x.span(across, 0.0)?, self.y.span(up, 0.04)?))
+    }
+
+    /// What is named at the right.
+    fn ends(&self) -> Vec<End<'_>> {
+        let lines = self.lines.iter().enumerate().filter_map(|(place, line)| {
+            Some(End {
+                name: line.name.as_str(),
+                at: *line.points.last()?,
+                ink: ink(line.colour, 1.0),
+                dashes: DASHES[place % DASHES.len()],
+            })
+        });
+        let reference = self.reference.as_ref().map(|(level, name)| End {
+            name: name.as_str(),
+            at: (f64::MAX, *level),
+            ink: Ink::AXIS,
+            dashes: LEVEL,
+        });
+        lines
+            .chain(reference)
+            .filter(|end| !end.name.is_empty())
+            .collect()
+    }
+}
+
+/// The right end of a line, with its name.
+struct End<'a> {
+    name: &'a str,
+    at: At,
+    ink: Ink,
+    dashes: &'static [f64],
+}
+
+/// Where the lines go.
+struct Frame {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    x: Span,
+    y: Span,
+}
+
+impl Frame {
+    fn x_of(&self, value: f64) -> f64 {
+        self.left + self.x.share(value).clamp(0.0, 1.0) * (self.right - self.left)
+    }
+
+    fn y_of(&self, value: f64) -> f64 {
+        self.bottom - self.y.share(value).clamp(0.0, 1.0) * (self.bottom - self.top)
+    }
+
+    fn band(&self, drawing: &mut Drawing, line: &Line) {
+        let ends = line.points.iter().zip(&line.band);
+        let low = ends.clone().map(|(point, band)| (point.0, band.0));
+        let high = ends.rev().map(|(point, band)| (point.0, band.1));
+        let around = low.chain(high).map(|(x, y)| (self.x_of(x), self.y_of(y)));
+        drawing.area(around.collect(), ink(line.colour, 0.16));
+    }
+
+    fn line(&self, drawing: &mut Drawing, line: &Line, place: usize) {
+        // Few enough to be seen one by one.
+        const FEW: usize = 16;
+        let points: Vec<At> = line
+            .points
+            .iter()
+            .map(|&(x, y)| (self.x_of(x), self.y_of(y)))
+            .collect();
+        let few = points.len() <= FEW;
+        if 1 < points.len() {
+            // What has no name is not to be told apart: a background.
+            let (width, dashes): (f64, &[f64]) = if line.name.is_empty() {
+                (0.8, &[])
+            } else {
+                (2.2, DASHES[place % DASHES.len()])
+            };
+            drawing.line(points.clone(), ink(line.colour, 1.0), width, dashes);
+        }
+        if few {
+            for at in points {
+                mark(drawing, at, place, line.colour, false);
+            }
+        }
+    }
+
+    fn ends(&self, drawing: &mut Drawing, ends: &[End<'_>], room: f64) {
+        let wanted: Vec<f64> = ends.iter().map(|end| self.y_of(end.at.1)).collect();
+        let places = spread_out(&wanted, BETWEEN, (self.top, self.bottom));
+        for ((end, from), y) in ends.iter().zip(wanted).zip(places) {
+            let faint = Ink(end.ink.0, end.ink.1, end.ink.2, 0.5);
+            let x = self.right + LEADER;
+            let leader = vec![
+                (self.x_of(end.at.0) + 2.0, from),
+                (self.right + 2.0, from),
+                (x - 2.0, y),
+            ];
+            drawing.line(leader, faint, 1.0, &[]);
+            drawing.line(vec![(x, y), (x + SAMPLE, y)], end.ink, 2.2, end.dashes);
+            let name = font::fitted(end.name, NAME, Weight::Regular, room);
+            let text = Text {
+                size: NAME,
+                ..label(name, Anchor::Start)
+            };
+            drawing.text_beside((x + SAMPLE + 6.0, y), text);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+pub(crate) mod axis;
+pub(crate) mod error;
+pub(crate) mod heading;
+pub(crate) mod interval;
+pub(crate) mod label_column;
+pub(crate) mod line;
+pub(crate) mod row_frame;
+pub(crate) mod series;
+pub(crate) mod spread;
+
+pub use axis::{Axis, Scale};
+pub use error::ChartError;
+pub use interval::{ConfidenceInterval, IntervalChart, IntervalRow};
+pub use line::{Line, LineChart};
+pub use series::Series;
+pub use spread::{Quantiles, SpreadChart, SpreadRow};

@@ -1,0 +1,165 @@
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// `name:value,key=value,…`: how commands write a specification that has a JSON form too.
+///
+/// ```
+/// use egret::ShortText;
+///
+/// let mut text = ShortText::parse("fourier:features=256,scale=0.5")?;
+/// assert_eq!(text.name(), "fourier");
+/// assert_eq!(text.required::<usize>("features")?, 256);
+/// assert_eq!(text.optional::<u64>("seed")?, None);
+/// assert!(text.finish().is_err()); // nobody asked for scale
+/// # Ok::<(), egret::ShortTextError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ShortText<'a> {
+    name: &'a str,
+    bare: Option<&'a str>,
+    pairs: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> ShortText<'a> {
+    /// Splits the text; at most one value has no key.
+    pub fn parse(text: &'a str) -> Result<Self, ShortTextError> {
+        let (name, options) = text.split_once(':').unwrap_or((text, ""));
+        let mut parsed = Self {
+            name,
+            bare: None,
+            pairs: BTreeMap::new(),
+        };
+        for part in options.split(',').filter(|part| !part.is_empty()) {
+            let before = match part.split_once('=') {
+                Some((key, value)) => parsed.pairs.insert(key, value),
+                None => parsed.bare.replace(part),
+            };
+            if before.is_some() {
+                return Err(parsed.unknown(part));
+            }
+        }
+        Ok(parsed)
+    }
+
+    /// What stands before the colon.
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// The value of a key that may be absent.
+    pub fn optional<T: FromStr>(&mut self, key: &str) -> Result<Option<T>, ShortTextError> {
+        match self.pairs.remove(key) {
+            Some(value) => self.parsed(key, value).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The value of a key that has to be there.
+    pub fn required<T: FromStr>(&mut self, key: &str) -> Result<T, ShortTextError> {
+        let found = self.optional(key)?;
+        found.ok_or_else(|| ShortTextError::Missing {
+            name: self.name.to_owned(),
+            key: key.to_owned(),
+        })
+    }
+
+    /// The value that has no key, which `what` describes.
+    pub fn bare<T: FromStr>(&mut self, what: &str) -> Result<T, ShortTextError> {
+        match self.bare.take() {
+            Some(value) => self.parsed(what, value),
+            None => Err(ShortTextError::Missing {
+                name: self.name.to_owned(),
+                key: what.to_owned(),
+            }),
+        }
+    }
+
+    /// An error where something was given that nobody asked for.
+    pub fn finish(self) -> Result<(), ShortTextError> {
+        let left = self.pairs.keys().next().copied().or(self.bare);
+        left.map_or(Ok(()), |left| Err(self.unknown(left)))
+    }
+
+    fn parsed<T: FromStr>(&self, key: &str, value: &str) -> Result<T, ShortTextError> {
+        value.parse().map_err(|_| ShortTextError::Value {
+            name: self.name.to_owned(),
+            key: key.to_owned(),
+            value: value.to_owned(),
+        })
+    }
+
+    fn unknown(&self, part: &str) -> ShortTextError {
+        ShortTextError::Unknown {
+            name: self.name.to_owned(),
+            part: part.to_owned(),
+        }
+    }
+}
+
+/// Why a short text says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShortTextError {
+    /// Something has to be given.
+    #[error("{name} needs {key}, as in {name}:{key}=…")]
+    Missing {
+        /// Of what.
+        name: String,
+        /// What is missing.
+        key: String,
+    },
+    /// A value that its key cannot have.
+    #[error("{name} cannot have {key}={value}")]
+    Value {
+        /// Of what.
+        name: String,
+        /// The key.
+        key: String,
+        /// Its value.
+        value: String,
+    },
+    /// Given twice, or of no meaning here.
+    #[error("{name} does not know {part:?}, or was given it twice")]
+    Unknown {
+        /// Of what.
+        name: String,
+        /// What it was.
+        part: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_are_named() {
+        let error = |text: &str| {
+            let mut parsed = ShortText::parse(text)?;
+            parsed.required::<usize>("m")?;
+            parsed.finish()
+        };
+        assert_eq!(error("best-of:m=16"), Ok(()));
+        for (text, message) in [
+            ("best-of", "best-of needs m, as in best-of:m=…"),
+            ("best-of:m=x", "best-of cannot have m=x"),
+            (
+                "best-of:m=1,m=2",
+                "best-of does not know \"m=2\", or was given it twice",
+            ),
+            (
+                "best-of:m=1,n=2",
+                "best-of does not know \"n\", or was given it twice",
+            ),
+            (
+                "best-of:m=1,2",
+                "best-of does not know \"2\", or was given it twice",
+            ),
+        ] {
+            assert_eq!(
+                error(text).map_err(|error| error.to_string()),
+                Err(message.to_owned())
+            );
+        }
+    }
+}
