@@ -100,10 +100,27 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             // What went wrong and why, in one line: a backtrace is for those who write the program.
-            eprintln!("error: {error:#}{}", advice(&error));
+            eprintln!("error: {}{}", explained(&error), advice(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// The error, with the flag that a field of a request comes from.
+fn explained(error: &anyhow::Error) -> String {
+    let Some(JobError::Request { field, problem }) = error.downcast_ref() else {
+        return format!("{error:#}");
+    };
+    let flag = match *field {
+        "interval" => "--low and --high".to_owned(),
+        "log" => "LOG".to_owned(),
+        "model_folder" => "--models".to_owned(),
+        "output" => "-o".to_owned(),
+        "policies" => "--policy".to_owned(),
+        "predictions" => "--model".to_owned(),
+        field => format!("--{}", field.replace('_', "-")),
+    };
+    format!("{flag}: {problem}")
 }
 
 /// What to do about a bad row; each command that reads logs has the flag, but for the one that merges them.

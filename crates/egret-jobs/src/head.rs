@@ -27,7 +27,10 @@ impl Default for HeadRequest {
 /// The first records, in order.
 pub fn head(request: &HeadRequest, _: &dyn Progress) -> Result<Vec<Record>, JobError> {
     let mut reader = request.log.reader()?;
-    let records = reader.by_ref().take(request.rows).collect::<Result<_, _>>()?;
+    let records = reader
+        .by_ref()
+        .take(request.rows)
+        .collect::<Result<_, _>>()?;
     reader.finish()?;
     Ok(records)
 }

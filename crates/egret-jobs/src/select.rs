@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::progress::Step;
 use crate::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
+use crate::training_data::check_level;
 use crate::{JobError, Progress};
 
 /// Which candidates, and what they learn from.
@@ -96,6 +97,7 @@ pub fn select(
     progress: &dyn Progress,
 ) -> Result<(AnyModel, SelectReport), JobError> {
     request.split.checked(request.seed)?;
+    check_level(request.level)?;
     let log = request.from.open()?;
     for_kind!(log.kind(), A => {
         let (spec, observed, counts) = log.read::<A>(progress)?;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::training_data::{CandidateRequest, Counts, SplitRequest, TrainingLog};
 
 use crate::progress::{Step, tell};
+use crate::training_data::check_level;
 use crate::{JobError, Progress};
 
 /// What is learned from, and how.
@@ -85,6 +86,7 @@ pub fn train(
     progress: &dyn Progress,
 ) -> Result<(AnyModel, TrainReport), JobError> {
     request.split.checked(request.seed)?;
+    check_level(request.level)?;
     let log = request.from.open()?;
     for_kind!(log.kind(), A => {
         let (spec, observed, counts) = log.read::<A>(progress)?;

@@ -6,7 +6,8 @@ use egret::{
 };
 use egret_log::Record;
 use egret_offline::{
-    Criterion, Order, ServedPolicy, Split, TrainingCandidate, TrainingMethod, TrainingSettings,
+    Confidence, Criterion, Order, ServedPolicy, Split, TrainingCandidate, TrainingMethod,
+    TrainingSettings,
 };
 use serde::{Deserialize, Serialize};
 
@@ -121,6 +122,12 @@ impl SplitRequest {
         };
         Ok((split, order))
     }
+}
+
+/// An error unless intervals can have this level: before the training, not after it.
+pub(crate) fn check_level(level: f64) -> Result<(), JobError> {
+    Confidence::new(level).map_err(|error| JobError::request("level", error))?;
+    Ok(())
 }
 
 /// How many events of each sort a log has.

@@ -19,7 +19,7 @@ fn path(name: &str) -> String {
 }
 
 fn log() -> String {
-    format!("{}/exhaust.parquet", *DEMO)
+    format!("{}/log.parquet", *DEMO)
 }
 
 fn start() -> String {
@@ -29,7 +29,7 @@ fn start() -> String {
 /// The log as lines, with some of them changed.
 fn spoiled(name: &str, spoil: impl Fn(usize, &mut Value)) -> String {
     let file = path(&format!("{name}.jsonl"));
-    stdout(egret(&["exhaust", "convert", &log(), "-o", &file]));
+    stdout(egret(&["log", "convert", &log(), "-o", &file]));
     let lines: Vec<String> = fs::read_to_string(&file)
         .expect("just written")
         .lines()
@@ -54,7 +54,7 @@ fn a_right_log_is_replayed_whole() {
     let arguments = ["audit", &log, "--model", &start, "--relearn"];
     let text = stdout(egret(&arguments));
     assert!(text.contains("no fault found in 1600 events"), "{text}");
-    assert!(text.contains("all 1600 decisions come out the same to the bit"));
+    assert!(text.contains("all 1600 decisions replay bit for bit"));
     let output = egret(&[&arguments[..], &["--json"]].concat());
     assert_eq!(output.status.code(), Some(0));
     let report = json(&output);
@@ -172,8 +172,8 @@ fn what_cannot_be_is_refused() {
     let log = log();
     assert!(refused(&["audit", &log, "--relearn"]).contains("--model"));
     assert!(refused(&["audit", &log, "--alpha", "2"]).contains("alpha is 2"));
-    assert!(refused(&["audit", &log, "--model", &log]).contains("no model"));
-    assert!(refused(&["audit", &log, "--plot", "a.png"]).contains(".svg"));
+    assert!(refused(&["audit", &log, "--model", &log]).contains("is not a model"));
+    assert!(refused(&["audit", &log, "--plot", "a.pdf"]).contains(".svg"));
     let lines = spoiled("audit-spaces", |place, record| {
         if place == 40 {
             record["mu"] = serde_json::json!({"interval": {"low": 0.0, "high": 2.0}});
@@ -181,11 +181,11 @@ fn what_cannot_be_is_refused() {
     });
     let other = refused(&["audit", &lines]);
     assert!(
-        other.contains("record 41 has another action space"),
+        other.contains("row 41, mu: the records before it, or the models, are over interval:0,1"),
         "{other}"
     );
     let over = refused(&["audit", &lines, "--skip-bad", &lines]);
-    assert!(over.contains("is read too"), "{over}");
+    assert!(over.contains("would overwrite an input file"), "{over}");
     assert!(fs::metadata(&lines).is_ok_and(|file| 0 < file.len()));
     assert!(refused(&["audit", "no-such-log.parquet"]).contains("no-such-log"));
 }

@@ -21,9 +21,11 @@ fn json_holds_the_promised_keys() {
         assert!((0.0..=1.0).contains(&number("truth")));
         assert!(number("low") < number("estimate") && number("estimate") < number("high"));
     }
-    assert_eq!(json["audit"]["replay"]["decisions"], 200);
-    assert_eq!(json["audit"]["replay"]["equal"], 200);
-    assert_eq!(json["audit"]["share_of_atoms"], 0.0);
+    let audit = &json["audit"]["correct"];
+    assert_eq!(audit["passed"], true);
+    assert_eq!(audit["replay"]["replayed"], 800);
+    assert_eq!(audit["replay"]["equal"], 800);
+    assert_eq!(audit["point_masses"], 0);
 }
 
 #[test]
@@ -54,12 +56,22 @@ fn pictures_and_page_are_well_formed_and_offline() {
     assert_eq!(report.matches("cargo ").count(), 4, "four commands to try");
     let html = fs::read_to_string(page).expect("written");
     check_tags(&html);
-    for name in ["learning.svg", "policies.svg", "decision.svg"] {
+    for name in [
+        "learning.svg",
+        "policies.svg",
+        "decision.svg",
+        "densities.svg",
+    ] {
         let svg = fs::read_to_string(out.join(name)).expect("written");
         check_tags(&svg);
         assert!(html.contains(&svg), "{name} is in the page");
     }
-    for reference in ["src=", "href=", "url(", "@import"] {
+    // Links lead to places of the page itself.
+    assert_eq!(
+        html.matches("href=").count(),
+        html.matches("href=\"#").count()
+    );
+    for reference in ["src=", "url(", "@import"] {
         assert!(!html.contains(reference), "{reference}");
     }
 }

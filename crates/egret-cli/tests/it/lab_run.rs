@@ -70,7 +70,7 @@ fn an_experiment_runs_resumes_and_is_compared() {
         let problems = value["comparison"]["problems"].as_array().expect("a list");
         let outcomes = problems
             .iter()
-            .flat_map(|problem| problem["outcomes"].as_array().expect("a list"));
+            .flat_map(|problem| problem["results"].as_array().expect("a list"));
         outcomes
             .map(|of| (of["loss"].to_string(), of["low"].to_string()))
             .collect()
@@ -111,7 +111,7 @@ fn what_is_wrong_is_told_and_nothing_is_written() {
     let output = egret(&["lab", "compare", &file]);
     assert!(!output.status.success());
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("is no Parquet file"), "{errors}");
+    assert!(errors.contains("is not a Parquet file"), "{errors}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn learners_of_one_name_with_other_settings_are_two() {
     let seeds = |other: &str| {
         let text = stdout(egret(&["lab", "compare", &one, other, "--json"]));
         let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        let outcomes = value["problems"][0]["outcomes"].as_array().expect("a list");
+        let outcomes = value["problems"][0]["results"].as_array().expect("a list");
         let seeds = outcomes.iter().map(|of| of["seeds"].as_u64());
         seeds.collect::<Option<Vec<_>>>().expect("counts")
     };

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use egret::{AnyLearner, Model};
+use egret::{AnyModel, Context};
 
 use crate::{egret, figures, folder, stdout};
 
@@ -13,7 +13,7 @@ fn log() -> &'static str {
     static LOG: OnceLock<String> = OnceLock::new();
     LOG.get_or_init(|| {
         figures(7, 2_000, "learn-demo");
-        let path = folder("learn-demo").join("exhaust.parquet");
+        let path = folder("learn-demo").join("log.parquet");
         path.to_str().expect("a path in plain letters").to_owned()
     })
 }
@@ -45,19 +45,16 @@ fn text(path: &Path) -> &str {
 fn a_model_is_learned_and_decides() {
     let folder = empty("learn-a-model");
     let (model, picture) = (folder.join("model.egret"), folder.join("curve.svg"));
-    let printed = run("learn", &["-o", text(&model), "--plot", text(&picture)]);
+    let fast = ["--oracle", "argmin", "-o", text(&model)];
+    let printed = run("learn", &[&fast[..], &["--plot", text(&picture)]].concat());
     assert!(
-        printed.contains("linear ips: best after epoch"),
+        printed.contains("argmin ips: best after epoch"),
         "{printed}"
     );
     assert!(printed.contains("its loss on 200 test events"), "{printed}");
-    let mut loaded = Model::load(&fs::read(&model).expect("written")).expect("a model");
-    let dim = loaded.blueprint().context_dim;
-    let AnyLearner::Number(learner) = &mut loaded.learner else {
-        panic!("prices are numbers");
-    };
-    let context = egret::Context::dense(vec![0.5; dim]).expect("finite");
-    learner.decide(1, &context).expect("an action");
+    let loaded = AnyModel::load(&fs::read(&model).expect("written")).expect("a model");
+    let x = Context::dense(vec![0.5; loaded.spec().context_dim]).expect("finite");
+    loaded.decide(1, &x).expect("an action");
     let svg = fs::read_to_string(&picture).expect("drawn");
     assert!(svg.contains("Squared error on validation events"));
 }
@@ -68,7 +65,7 @@ fn the_same_seed_gives_the_same_model_and_breaks_change_nothing() {
     let model = |name: &str| folder.join(name);
     let learn = |name: &str, more: &[&str]| {
         let path = model(name);
-        let common = ["--oracle", "network", "--hidden", "6,4", "--patience", "9"];
+        let common = ["--oracle", "argmin:hidden=6x4", "--patience", "9"];
         run("learn", &[&common[..], &["-o", text(&path)], more].concat());
         fs::read(path).expect("written")
     };
@@ -99,7 +96,7 @@ fn the_papers_protocol_is_a_flag() {
     let printed = run("learn", &["--paper", "-o", text(&model), "--json"]);
     let found: serde_json::Value = serde_json::from_str(&printed).expect("one object");
     let name = found["name"].as_str().expect("a name");
-    assert!(name.starts_with("network 8-8 "), "{name}");
+    assert!(name.starts_with("argmin 8x8 "), "{name}");
     assert_eq!(found["train"], 1_600);
     let tested = &found["tested"]["interval"];
     assert!(tested["low"].as_f64() <= tested["high"].as_f64());
@@ -114,7 +111,9 @@ fn a_winner_is_selected_and_can_be_valued() {
         "select",
         &[
             "--oracle",
-            "linear,ridge",
+            "argmin",
+            "--oracle",
+            "ridge",
             "--method",
             "dm,ips",
             "--split",
@@ -133,20 +132,21 @@ fn a_winner_is_selected_and_can_be_valued() {
         assert!(row["low"].as_f64() < row["high"].as_f64());
         assert_eq!(row["n"], 800);
     }
-    let model = Model::load(&fs::read(&best).expect("written")).expect("a model");
-    assert!(0 < model.version());
-    let target = format!("best-of:m=8,model={}", text(&best));
-    run("ope", &["--target", &target]);
+    let model = AnyModel::load(&fs::read(&best).expect("written")).expect("a model");
+    assert!(0 < model.batches_learned());
+    assert_eq!(model.settings(), &egret::Settings::default());
+    let policy = format!("best-of:m=8,model={}", text(&best));
+    run("ope", &["--policy", &policy]);
 
-    let grid = folder.join("grid.json");
-    let recipes = r#"[{"oracle": {"linear": {"forecaster": "Ridge", "lambda": 1.0, "squares": true}},
-        "training": {"method": {"clipped_ips": {"cap": 5.0, "atoms": "leave_out"}}, "epochs": 1, "steps": 1}}]"#;
-    fs::write(&grid, recipes).expect("written");
+    let list = folder.join("candidates.json");
+    let candidates = r#"[{"oracle": {"least_squares": {"forecaster": "Ridge", "lambda": 1.0, "squares": true}},
+        "method": {"clipped_ips": {"cap": 5.0, "point_masses": "leave_out"}}, "epochs": 1, "steps": 1}]"#;
+    fs::write(&list, candidates).expect("written");
     let printed = run(
         "select",
         &[
-            "--grid",
-            text(&grid),
+            "--candidates",
+            text(&list),
             "-o",
             text(&best),
             "--plot",
@@ -180,33 +180,24 @@ fn what_cannot_be_is_said_and_nothing_is_written() {
         ),
         (vec!["learn", log(), "-o", out, "--clip", "0"], "cap is 0"),
         (
-            vec![
-                "learn",
-                log(),
-                "-o",
-                out,
-                "--hidden",
-                "3",
-                "--oracle",
-                "network",
-            ],
-            "expected two",
+            vec!["learn", log(), "-o", out, "--oracle", "argmin:hidden=3"],
+            "cannot have hidden=3",
         ),
         (
-            vec!["learn", log(), "-o", out, "--policy", "greedy"],
+            vec!["learn", log(), "-o", out, "--serve", "greedy"],
             "best-of:M",
         ),
         (
             vec!["learn", log(), "-o", out, "--plot", "a.pdf"],
-            ".svg or .html",
+            ".svg, .png or .html",
         ),
         (
             vec!["learn", log(), "-o", out, "--space", "interval:0,0.001"],
-            "record",
+            "row 1, mu",
         ),
         (vec!["learn", log(), "-o", out, "--resume"], "--checkpoint"),
         (
-            vec!["select", log(), "-o", out, "--grid", "nowhere.json"],
+            vec!["select", log(), "-o", out, "--candidates", "nowhere.json"],
             "nowhere.json",
         ),
         (

@@ -3,10 +3,10 @@
 mod audit;
 mod coverage;
 mod demo;
-mod exhaust;
 mod lab;
 mod lab_run;
 mod learn;
+mod log;
 mod ope;
 mod usage;
 

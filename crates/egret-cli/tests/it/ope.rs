@@ -19,7 +19,7 @@ fn path(name: &str) -> String {
 }
 
 fn log() -> String {
-    format!("{}/exhaust.parquet", *DEMO)
+    format!("{}/log.parquet", *DEMO)
 }
 
 fn halfway() -> String {
@@ -43,9 +43,9 @@ fn json_is_a_list_with_the_promised_keys() {
     let rows = rows(&[
         "ope",
         &log(),
-        "-t",
+        "-p",
         "uniform",
-        "-t",
+        "-p",
         "column:q_rule",
         "--json",
     ]);
@@ -92,7 +92,7 @@ fn every_kind_of_target_has_a_value_near_its_truth() {
     ];
     let log = log();
     for (target, truth) in targets {
-        let rows = rows(&["ope", &log, "-t", &target, "--steady", "--json"]);
+        let rows = rows(&["ope", &log, "-p", &target, "--stabilize", "--json"]);
         for row in &rows {
             let number = |key: &str| row[key].as_f64().expect("a number");
             assert!((number("mean_weight") - 1.0).abs() < 0.25, "{row}");
@@ -110,7 +110,7 @@ fn threads_and_the_split_into_files_change_nothing() {
     let parts = folder("ope-parts");
     fs::create_dir_all(&parts).expect("made");
     let text = path("ope-parts/whole.jsonl");
-    stdout(egret(&["exhaust", "convert", &log(), "-o", &text]));
+    stdout(egret(&["log", "convert", &log(), "-o", &text]));
     let lines = fs::read_to_string(&text).expect("written");
     let lines: Vec<&str> = lines.lines().collect();
     let (first, second) = lines.split_at(1_234);
@@ -120,9 +120,9 @@ fn threads_and_the_split_into_files_change_nothing() {
     }
     let target = format!("best-of:m=8,model={}", halfway());
     let options = [
-        "-t",
+        "-p",
         &target,
-        "-t",
+        "-p",
         "uniform",
         "--against",
         "uniform",
@@ -148,12 +148,12 @@ fn threads_and_the_split_into_files_change_nothing() {
 #[test]
 fn columns_and_records_give_the_same_bits() {
     let log = log();
-    let fast = rows(&["ope", &log, "-t", "q=column:q_rule", "--json"]);
+    let fast = rows(&["ope", &log, "-p", "q=column:q_rule", "--json"]);
     let bad = path("ope-bad.jsonl");
     let slow = rows(&[
         "ope",
         &log,
-        "-t",
+        "-p",
         "q=column:q_rule",
         "--skip-bad",
         &bad,
@@ -166,12 +166,12 @@ fn columns_and_records_give_the_same_bits() {
 #[test]
 fn doubly_robust_needs_predictions_and_takes_a_model() {
     let (log, model) = (log(), halfway());
-    let errors = refused(&["ope", &log, "-t", "uniform", "--estimators", "dr"]);
+    let errors = refused(&["ope", &log, "-p", "uniform", "--estimators", "dr"]);
     assert!(errors.contains("--model FILE"), "{errors}");
     let rows = rows(&[
         "ope",
         &log,
-        "-t",
+        "-p",
         "uniform",
         "--model",
         &model,
@@ -191,9 +191,9 @@ fn doubly_robust_needs_predictions_and_takes_a_model() {
     let errors = refused(&[
         "ope",
         &log,
-        "-t",
+        "-p",
         "uniform",
-        "--fhat",
+        "--predicted",
         "fhat",
         "--estimators",
         "dr",
@@ -208,13 +208,13 @@ fn differences_are_rows_of_their_own() {
     let arguments = [
         "ope",
         &log,
-        "-t",
+        "-p",
         "blind=uniform",
-        "-t",
+        "-p",
         &target,
         "--against",
         "blind",
-        "--steady",
+        "--stabilize",
         "--simultaneous",
         "--json",
     ];
@@ -228,8 +228,11 @@ fn differences_are_rows_of_their_own() {
         "{difference}"
     );
     assert_eq!(rows[0]["simultaneous"], json!(2));
-    let errors = refused(&["ope", &log, "-t", "uniform", "--against", "nobody"]);
-    assert!(errors.contains("there are uniform"), "{errors}");
+    let errors = refused(&["ope", &log, "-p", "uniform", "--against", "nobody"]);
+    assert!(
+        errors.contains("--against: no policy is called \"nobody\"; there are uniform"),
+        "{errors}"
+    );
 }
 
 #[test]
@@ -240,9 +243,9 @@ fn plots_are_well_formed_and_offline() {
         let arguments = [
             "ope",
             &log(),
-            "-t",
+            "-p",
             "uniform",
-            "-t",
+            "-p",
             &target,
             "--plot",
             &file,
@@ -251,12 +254,17 @@ fn plots_are_well_formed_and_offline() {
         assert!(text.contains("trust it"), "{text}");
         let plot = fs::read_to_string(&file).expect("written");
         check_tags(&plot);
-        for reference in ["src=", "href=", "url(", "@import"] {
+        // Links lead to places of the page itself.
+        assert_eq!(
+            plot.matches("href=").count(),
+            plot.matches("href=\"#").count()
+        );
+        for reference in ["src=", "url(", "@import"] {
             assert!(!plot.contains(reference), "{reference}");
         }
     }
-    let errors = refused(&["ope", &log(), "-t", "uniform", "--plot", "a.pdf"]);
-    assert!(errors.contains(".svg or .html"), "{errors}");
+    let errors = refused(&["ope", &log(), "-p", "uniform", "--plot", "a.pdf"]);
+    assert!(errors.contains(".svg, .png or .html"), "{errors}");
 }
 
 #[test]
@@ -264,26 +272,26 @@ fn bad_input_says_what_where_and_what_to_do() {
     let log = log();
     for (arguments, expected) in [
         (
-            vec!["ope", "no-such.parquet", "-t", "uniform"],
+            vec!["ope", "no-such.parquet", "-p", "uniform"],
             "no-such.parquet",
         ),
-        (vec!["ope", &log, "-t", "greedy"], "no target is called"),
-        (vec!["ope", &log, "-t", "column:nobody"], "nobody"),
-        (vec!["ope", &log, "-t", "uniform", "--level", "95"], "level"),
+        (vec!["ope", &log, "-p", "greedy"], "no policy is called"),
+        (vec!["ope", &log, "-p", "column:nobody"], "nobody"),
+        (vec!["ope", &log, "-p", "uniform", "--level", "95"], "level"),
         (
-            vec!["ope", &log, "-t", "uniform", "-t", "uniform"],
-            "two targets",
+            vec!["ope", &log, "-p", "uniform", "-p", "uniform"],
+            "--policy: two are called",
         ),
         (
-            vec!["ope", &log, "-t", "best-of:m=4,model=no-such.egret"],
+            vec!["ope", &log, "-p", "best-of:m=4,model=no-such.egret"],
             "no-such.egret",
         ),
         (
-            vec!["ope", &log, "-t", &format!("best-of:m=4,model={log}")],
-            "no model",
+            vec!["ope", &log, "-p", &format!("best-of:m=4,model={log}")],
+            "is not a model",
         ),
         (
-            vec!["ope", &log, "-t", "uniform", "--intervals", "gauss"],
+            vec!["ope", &log, "-p", "uniform", "--intervals", "gauss"],
             "betting",
         ),
     ] {
@@ -298,7 +306,7 @@ fn a_bad_row_is_named_or_set_aside() {
     let good = r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"density","density":2.0,"loss":0.5,"q":1.0}"#;
     let bad = good.replace("\"loss\":0.5", "\"loss\":7");
     fs::write(&file, [good, &bad, good].join("\n")).expect("written");
-    let errors = refused(&["ope", &file, "-t", "column:q"]);
+    let errors = refused(&["ope", &file, "-p", "column:q"]);
     assert!(
         errors.contains("ope-bad-row.jsonl") && errors.contains("row 2"),
         "{errors}"
@@ -307,12 +315,12 @@ fn a_bad_row_is_named_or_set_aside() {
     let text = stdout(egret(&[
         "ope",
         &file,
-        "-t",
+        "-p",
         "column:q",
         "--skip-bad",
         &aside,
     ]));
-    assert!(text.contains("1 rows were no records"), "{text}");
+    assert!(text.contains("1 rows were not records"), "{text}");
     let kept = fs::read_to_string(&aside).expect("written");
     assert_eq!(kept.lines().count(), 1);
     assert!(kept.contains("ope-bad-row.jsonl"), "{kept}");
@@ -320,23 +328,26 @@ fn a_bad_row_is_named_or_set_aside() {
 
 /// A point mass counts with weight 0: half of the mass is uniform, so that its density is ½, and the other half is an atom.
 #[test]
-fn atoms_count_with_weight_zero_and_are_said() {
+fn point_masses_count_with_weight_zero_and_are_said() {
     let file = path("ope-atoms.jsonl");
     let drawn = r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"density","density":0.5,"loss":0.5,"q":1.0}"#;
     let atom = r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"atom","loss":0.0,"q":1.0}"#;
     fs::write(&file, [drawn, atom, drawn, atom].join("\n")).expect("written");
     let table = path("ope-atoms.parquet");
-    stdout(egret(&["exhaust", "convert", &file, "-o", &table]));
+    stdout(egret(&["log", "convert", &file, "-o", &table]));
     for log in [&file, &table] {
-        let rows = rows(&["ope", log, "-t", "column:q", "--json"]);
+        let rows = rows(&["ope", log, "-p", "column:q", "--json"]);
         let row = &rows[0];
         assert_eq!((&row["n"], &row["estimate"]), (&json!(4), &json!(0.5)));
         assert_eq!(row["mean_weight"], 1.0);
         let warning = row["warnings"][0].as_str().expect("words");
-        assert!(warning.starts_with("2 events are atoms"), "{warning}");
+        assert!(
+            warning.starts_with("2 events are point masses"),
+            "{warning}"
+        );
     }
     fs::write(&file, [atom, atom].join("\n")).expect("written");
-    let errors = refused(&["ope", &file, "-t", "column:q"]);
+    let errors = refused(&["ope", &file, "-p", "column:q"]);
     assert!(errors.contains("nothing to weigh"), "{errors}");
 }
 
@@ -355,33 +366,33 @@ fn what_cannot_be_weighed_is_refused_or_said() {
         r#","loss":0.5,"passProb":0.1"#,
         r#","loss":0.5,"passProb":1.0"#,
     );
-    let errors = refused(&["ope", &file, "-t", "column:q"]);
+    let errors = refused(&["ope", &file, "-p", "column:q"]);
     assert!(errors.contains("passProb"), "{errors}");
     let marginal = r#","loss":0.5,"densityKind":"marginal""#;
     log(marginal, marginal);
-    let errors = refused(&["ope", &file, "-t", "column:q", "--steady"]);
-    assert!(errors.contains("--steady"), "{errors}");
-    stdout(egret(&["ope", &file, "-t", "column:q"]));
+    let errors = refused(&["ope", &file, "-p", "column:q", "--stabilize"]);
+    assert!(errors.contains("--stabilize"), "{errors}");
+    stdout(egret(&["ope", &file, "-p", "column:q"]));
     log(r#","loss":0.5"#, "");
-    let row = &rows(&["ope", &file, "-t", "column:q", "--json"])[0];
+    let row = &rows(&["ope", &file, "-p", "column:q", "--json"])[0];
     assert_eq!(row["n"], 1);
     let verdict = row["verdict"].as_str().expect("words");
     assert!(
         verdict.contains("50.0% of the log could not be weighed"),
         "{verdict}"
     );
-    let errors = refused(&["ope", &file, "-t", "column:q", "--skip-bad", &file]);
-    assert!(errors.contains("is read too"), "{errors}");
+    let errors = refused(&["ope", &file, "-p", "column:q", "--skip-bad", &file]);
+    assert!(errors.contains("would overwrite an input file"), "{errors}");
 }
 
 /// A model that has seen the events is said to be flattered; one that has not is not.
 #[test]
 fn a_model_is_valued_on_later_events() {
     let (log, target) = (log(), format!("best-of:m=8,model={}", halfway()));
-    let all = rows(&["ope", &log, "-t", &target, "--json"]);
+    let all = rows(&["ope", &log, "-p", &target, "--json"]);
     let warning = all[0]["warnings"][0].as_str().expect("words");
     assert!(warning.contains("--from-seq"), "{warning}");
-    let later = rows(&["ope", &log, "-t", &target, "--from-seq", "2000", "--json"]);
+    let later = rows(&["ope", &log, "-p", &target, "--from-seq", "2000", "--json"]);
     assert_eq!(
         (&later[0]["n"], &later[0]["warnings"]),
         (&json!(2_000), &json!([]))
@@ -395,7 +406,7 @@ fn a_bandwidth_is_chosen_whatever_is_reported() {
     let arguments = [
         "ope",
         &log(),
-        "-t",
+        "-p",
         &target,
         "--intervals",
         "betting",

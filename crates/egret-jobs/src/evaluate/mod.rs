@@ -154,7 +154,10 @@ impl<'a> Checked<'a> {
         let place_of = |wanted: &String| {
             let found = names.iter().position(|name| name == wanted);
             found.ok_or_else(|| {
-                let problem = format!("no policy is called {wanted:?}; there are {names:?}");
+                let problem = format!(
+                    "no policy is called {wanted:?}; there are {}",
+                    names.join(", ")
+                );
                 JobError::request("against", problem)
             })
         };

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::Timestamp;
+use chrono::{DateTime, Datelike, SecondsFormat, Utc};
 
 /// An instant, to the microsecond, in UTC: as Parquet holds it.
 ///
@@ -17,11 +17,11 @@ use jiff::Timestamp;
 pub struct Time(i64);
 
 impl Time {
-    /// Microseconds since the start of 1970; refuses years beyond 9999.
+    /// Microseconds since the start of 1970; refuses what is not in the years 0 to 9999.
     pub fn from_micros(micros: i64) -> Result<Self, TimeError> {
-        match Timestamp::from_microsecond(micros) {
-            Ok(_) => Ok(Self(micros)),
-            Err(_) => Err(TimeError::Range { micros }),
+        match DateTime::<Utc>::from_timestamp_micros(micros) {
+            Some(instant) if (0..=9999).contains(&instant.year()) => Ok(Self(micros)),
+            _ => Err(TimeError::Range { micros }),
         }
     }
 
@@ -33,10 +33,12 @@ impl Time {
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match Timestamp::from_microsecond(self.0) {
-            Ok(instant) => instant.fmt(f),
-            Err(_) => unreachable!("the constructor has checked the range"),
-        }
+        let instant = DateTime::<Utc>::from_timestamp_micros(self.0)
+            .expect("the constructor has checked the range");
+        let text = instant.to_rfc3339_opts(SecondsFormat::Micros, true);
+        // As short as it comes back: 12:00:00.25Z, 12:00:00Z.
+        let seconds = text.trim_end_matches('Z').trim_end_matches('0');
+        write!(f, "{}Z", seconds.trim_end_matches('.'))
     }
 }
 
@@ -45,10 +47,10 @@ impl FromStr for Time {
 
     /// RFC 3339 with an offset; what is finer than a microsecond is cut off.
     fn from_str(text: &str) -> Result<Self, TimeError> {
-        let instant: Timestamp = text.parse().map_err(|_| TimeError::Text {
+        let instant = DateTime::parse_from_rfc3339(text).map_err(|_| TimeError::Text {
             text: text.to_owned(),
         })?;
-        Self::from_micros(instant.as_microsecond())
+        Self::from_micros(instant.timestamp_micros())
     }
 }
 
@@ -57,7 +59,7 @@ impl FromStr for Time {
 #[non_exhaustive]
 pub enum TimeError {
     /// Beyond the calendar.
-    #[error("{micros} microseconds since 1970 is beyond the year 9999")]
+    #[error("{micros} microseconds since 1970 is not in the years 0 to 9999")]
     Range {
         /// What it was.
         micros: i64,
@@ -76,7 +78,7 @@ mod tests {
 
     #[test]
     fn text_and_number_are_the_same_instant() {
-        for micros in [0, 1, -1, 1_794_744_000_123_456, -62_135_596_800_000_000] {
+        for micros in [0, 1, -1, 10, 1_794_744_000_123_456, -62_135_596_800_000_000] {
             let time = Time::from_micros(micros).expect("in range");
             assert_eq!(time.to_string().parse(), Ok(time));
         }

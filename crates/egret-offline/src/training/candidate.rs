@@ -74,11 +74,11 @@ impl TrainingCandidate {
 
 fn oracle_name(oracle: &OracleSpec) -> String {
     match oracle {
-        OracleSpec::Argmin { hidden: None, .. } => "linear".to_owned(),
+        OracleSpec::Argmin { hidden: None, .. } => "argmin".to_owned(),
         OracleSpec::Argmin {
             hidden: Some([first, second]),
             ..
-        } => format!("network {first}-{second}"),
+        } => format!("argmin {first}x{second}"),
         OracleSpec::LeastSquares {
             forecaster,
             squares,
@@ -92,11 +92,14 @@ fn oracle_name(oracle: &OracleSpec) -> String {
             format!("{name}{squares}")
         }
         OracleSpec::Fourier { features, .. } => format!("fourier {features}"),
-        OracleSpec::Aggregation(members) => format!("aggregation of {}", members.len()),
-        OracleSpec::LatentOutcome { outcomes, .. } => format!("outcomes {outcomes}"),
+        OracleSpec::Aggregation(members) => {
+            let names: Vec<String> = members.iter().map(oracle_name).collect();
+            names.join("+")
+        }
+        OracleSpec::LatentOutcome { outcomes, .. } => format!("latent-outcome {outcomes}"),
         OracleSpec::Curves { cosines, .. } => format!("curves {cosines}"),
         OracleSpec::PiecewiseConstant { cells, of } => {
-            format!("{} in {cells} steps", oracle_name(of))
+            format!("{} in {cells} cells", oracle_name(of))
         }
     }
 }

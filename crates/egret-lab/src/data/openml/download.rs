@@ -5,7 +5,7 @@ use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Response;
 
-use crate::data::OpenMlSettings;
+use crate::data::{DownloadError, OpenMlSettings};
 
 /// Downloads files, and tries again after temporary failures.
 #[derive(Debug)]
@@ -161,52 +161,4 @@ fn message(body: &[u8]) -> Option<String> {
         Some(more) if !more.is_empty() => Some(format!("{message} ({more})")),
         _ => Some(message.to_owned()),
     }
-}
-
-/// Why a download failed.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DownloadError {
-    /// The file does not exist, or the server refuses it.
-    #[error("{url}: the server answered {status}{}", told(.message.as_deref()))]
-    Refused {
-        /// The address.
-        url: String,
-        /// The HTTP status.
-        status: u16,
-        /// The message of the server.
-        message: Option<String>,
-    },
-    /// All attempts failed.
-    #[error("{url}: {problem}, after {attempts} attempts")]
-    Failed {
-        /// The address.
-        url: String,
-        /// The number of attempts.
-        attempts: u32,
-        /// What went wrong at the last one.
-        problem: String,
-    },
-    /// The server asks for a longer pause than allowed.
-    #[error("{url}: {problem} and asks to wait {seconds} seconds; try again then")]
-    TooLong {
-        /// The address.
-        url: String,
-        /// What went wrong.
-        problem: String,
-        /// The pause.
-        seconds: u64,
-    },
-    /// The file is too large.
-    #[error("{url}: larger than the limit of {limit} bytes")]
-    TooLarge {
-        /// The address.
-        url: String,
-        /// The largest size allowed.
-        limit: u64,
-    },
-}
-
-fn told(message: Option<&str>) -> String {
-    message.map_or(String::new(), |message| format!(": {message}"))
 }

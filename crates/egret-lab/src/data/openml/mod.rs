@@ -1,7 +1,9 @@
 //! Data sets of OpenML: descriptions, ARFF files, and a cache on disk.
 
 mod cache;
+#[cfg_attr(not(feature = "download"), path = "no_download.rs")]
 mod download;
+mod download_error;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use crate::data::{Encoding, EncodingError, Table, TableError, arff};
 use crate::environment::Supervised;
 
 pub use self::cache::default_cache_dir;
-pub use self::download::DownloadError;
+pub use self::download_error::DownloadError;
 
 /// Downloads data sets of OpenML by the id of the data or of a task, and keeps them on disk.
 ///

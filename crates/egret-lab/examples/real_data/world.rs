@@ -1,23 +1,17 @@
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result};
 use egret::{
-    AnyLearner, Blueprint, CappedIgw, Context, Decision, Explorer, GammaSchedule, Interval,
-    Learner, Loss, Model, Normalization, OracleSpec, Settings, Space,
+    CappedIgw, Context, Decision, Explorer, GammaSchedule, Interval, Loss, Model, ModelSpec,
+    Normalization, OracleSpec, Settings,
 };
+use egret_lab::Supervised;
 use egret_offline::{
-    BestOf, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, KernelShape, PolicyBuffers,
-    PolicySeed, Target, UniformPolicy, with_settings,
+    BestOf, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, KernelShape, Policy,
+    PolicyBuffers, PolicySeed, UniformPolicy,
 };
 
-use crate::data::DataSet;
-
-/// Decisions of a run; the second half is what policies are valued from.
+/// Decisions of a run; the second half is what policies are evaluated from.
 pub const DECISIONS: usize = 20_000;
 const BATCH: usize = 8;
-/// The actions: predictions of the label.
-const SPACE: Space = Space::Interval {
-    low: 0.0,
-    high: 1.0,
-};
 
 /// One event of the second half.
 pub struct Logged<'a> {
@@ -29,7 +23,7 @@ pub struct Logged<'a> {
 /// An online run of CappedIGW in the paper's setting, over one shuffle.
 pub struct World<'a> {
     /// The model at half-time: what policies are made of, and f̂ of the doubly robust estimators.
-    model: Model,
+    model: Model<f64>,
     /// The second half.
     pub events: Vec<Logged<'a>>,
     /// All rows that the model had not seen at half-time: what the truth is a mean over.
@@ -37,23 +31,24 @@ pub struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    pub fn new(data: &'a DataSet, seed: u64) -> Result<Self> {
-        let rows = data.shuffled(seed);
+    pub fn new(data: &'a Supervised, seed: u64) -> Result<Self> {
+        let order = data.shuffled(seed, data.rows().len());
+        let rows: Vec<&(Context, f64)> = order
+            .into_iter()
+            .map(|row| &data.rows()[row as usize])
+            .collect();
         let decisions = DECISIONS.min(rows.len());
         let half = decisions / 2 / BATCH * BATCH;
-        let blueprint = Blueprint {
-            space: SPACE,
-            context_dim: data.features,
-            embeddings: None,
-            oracle: OracleSpec::paper(),
-        };
+        // Actions are predictions of the label.
+        let mut spec = ModelSpec::new(Interval::new(0.0, 1.0)?, data.width());
+        spec.oracle = OracleSpec::paper();
         // β by draws, as for any action space; on an interval z could be computed, and κ would be 1.
         let settings = Settings {
             explorer: capped_igw(Normalization::Mixture),
             seed,
             ..Settings::paper()
         };
-        let mut model = Model::new(blueprint, settings)?;
+        let mut model: Model<f64> = Model::from_spec(spec, settings)?;
         let mut events = Vec::new();
         let mut halfway = None;
         for (batch, part) in rows[..decisions].chunks(BATCH).enumerate() {
@@ -61,11 +56,10 @@ impl<'a> World<'a> {
             if first == half {
                 halfway = Some(Model::load(&model.save())?);
             }
-            let learner = number(&mut model.learner)?;
             let mut played = Vec::with_capacity(BATCH);
             for (place, row) in part.iter().enumerate() {
                 let (x, label) = *row;
-                let decision = learner.decide((first + place) as u64, x)?;
+                let decision = model.decide((first + place) as u64, x)?;
                 let loss = (decision.action - label).abs();
                 played.push((x, decision, Loss::new(loss)?));
             }
@@ -73,7 +67,7 @@ impl<'a> World<'a> {
                 .iter()
                 .map(|(x, decision, loss)| decision.observed(*x, *loss))
                 .collect();
-            learner.learn(&learned)?;
+            model.learn_batch(&learned)?;
             if half <= first {
                 events.extend(played.into_iter().map(|(x, decision, loss)| Logged {
                     x,
@@ -82,25 +76,26 @@ impl<'a> World<'a> {
                 }));
             }
         }
-        let Some(model) = halfway else {
-            bail!("there are too few rows for two halves");
-        };
         Ok(Self {
-            model,
+            model: halfway.context("there are too few rows for two halves")?,
             events,
             unseen: rows[half..].to_vec(),
         })
     }
 
-    /// The policies with their densities; what they need lives in `parts`.
-    pub fn policies<'p>(&'p self, parts: &'p Parts<'p>) -> Result<Vec<(&'static str, Policy<'p>)>> {
-        let learner = self.learner()?;
+    /// The policies with their densities; `other` is the model at other settings.
+    pub fn policies<'p>(
+        &'p self,
+        other: &'p Model<f64>,
+    ) -> Result<Vec<(&'static str, BoxedPolicy<'p>)>> {
+        let learner = self.model.learner();
         let (measure, oracle) = (learner.measure(), learner.oracle());
-        let kernel = Kernel::new(KernelShape::Epanechnikov, 0.1, &parts.interval)?;
+        let kernel = Kernel::new(KernelShape::Epanechnikov, 0.1, &Interval::new(0.0, 1.0)?)?;
+        let greedy = Box::new(GreedyPolicy::new(learner));
         Ok(vec![
             (
                 "uniform",
-                Box::new(UniformPolicy::new(measure)) as Policy<'p>,
+                Box::new(UniformPolicy::new(measure)) as BoxedPolicy<'p>,
             ),
             ("best of 16", Box::new(BestOf::m(measure, oracle, 16)?)),
             (
@@ -109,44 +104,29 @@ impl<'a> World<'a> {
             ),
             (
                 "CappedIGW 16, 200",
-                Box::new(CappedIgwPolicy::new(&parts.other)?),
+                Box::new(CappedIgwPolicy::new(other.learner())?),
             ),
-            (
-                "kernel 0.1",
-                Box::new(KernelPolicy::new(&parts.greedy, kernel)),
-            ),
+            ("kernel 0.1", Box::new(KernelPolicy::new(greedy, kernel))),
         ])
     }
 
-    /// The model's learner.
-    pub fn learner(&self) -> Result<&Learner<Context, f64>> {
-        match &self.model.learner {
-            AnyLearner::Number(learner) => Ok(learner),
-            _ => bail!("the actions are numbers"),
-        }
+    /// The model at half-time.
+    pub fn model(&self) -> &Model<f64> {
+        &self.model
     }
 
-    /// What the policies are made of beside the model.
-    pub fn parts(&self) -> Result<Parts<'_>> {
-        let interval = Interval::new(0.0, 1.0)?;
-        let settings = Settings {
+    /// The same model with τ = 16 and γ = 200.
+    pub fn at_other_settings(&self) -> Result<Model<f64>> {
+        Ok(self.model.under(Settings {
             explorer: capped_igw(Normalization::Exact),
             gamma: GammaSchedule::constant(200.0)?,
             taus: vec![16.0],
             ..Settings::paper()
-        };
-        let AnyLearner::Number(other) = with_settings(&self.model, settings)? else {
-            bail!("the actions are numbers");
-        };
-        Ok(Parts {
-            greedy: GreedyPolicy::new(self.learner()?.oracle(), &interval),
-            other,
-            interval,
-        })
+        })?)
     }
 
     /// The mean loss of a policy over all rows that the model had not seen, from the labels.
-    pub fn truth(&self, policy: &dyn Target<Context, f64>, seed: u64) -> Result<f64> {
+    pub fn truth(&self, policy: &dyn Policy<Context, f64>, seed: u64) -> Result<f64> {
         const DRAWS: usize = 4;
         let mut work = PolicyBuffers::default();
         let (mut drawn, mut sum) = (Vec::new(), 0.0);
@@ -162,25 +142,11 @@ impl<'a> World<'a> {
 }
 
 /// A policy with a density.
-pub type Policy<'p> = Box<dyn Target<Context, f64> + 'p>;
-
-/// What policies borrow.
-pub struct Parts<'a> {
-    interval: Interval,
-    greedy: GreedyPolicy<'a, Context>,
-    other: Learner<Context, f64>,
-}
+pub type BoxedPolicy<'p> = Box<dyn Policy<Context, f64> + 'p>;
 
 fn capped_igw(normalization: Normalization) -> Explorer {
     Explorer::CappedIgw(CappedIgw {
         normalization,
         ..CappedIgw::default()
     })
-}
-
-fn number(learner: &mut AnyLearner) -> Result<&mut Learner<Context, f64>> {
-    match learner {
-        AnyLearner::Number(learner) => Ok(learner),
-        _ => bail!("the actions are numbers"),
-    }
 }

@@ -48,7 +48,7 @@ fn a_log_goes_round_all_formats() {
     let (folder, file) = log("round", 40);
     let [parquet, back] = ["log.parquet", "back.jsonl"].map(|name| folder.join(name));
     let told = stdout(egret(&[
-        "exhaust",
+        "log",
         "convert",
         text(&file),
         "-o",
@@ -56,28 +56,21 @@ fn a_log_goes_round_all_formats() {
     ]));
     assert_eq!(told, format!("40 records in {}\n", parquet.display()));
     stdout(egret(&[
-        "exhaust",
+        "log",
         "convert",
         text(&parquet),
         "-o",
         text(&back),
     ]));
     let (first, second) = (
-        stdout(egret(&[
-            "exhaust",
-            "head",
-            "-n",
-            "40",
-            "--json",
-            text(&file),
-        ])),
+        stdout(egret(&["log", "head", "-n", "40", "--json", text(&file)])),
         fs::read_to_string(&back).expect("written"),
     );
     assert_eq!(first, second);
 
     // PointMasses are no dsjson: an error, or aside.
     let dsjson = folder.join("log.dsjson");
-    let error = refused(&["exhaust", "convert", text(&parquet), "-o", text(&dsjson)]);
+    let error = refused(&["log", "convert", text(&parquet), "-o", text(&dsjson)]);
     assert!(
         error.contains("log.parquet, row 5: the event was a point mass"),
         "{error}"
@@ -86,7 +79,7 @@ fn a_log_goes_round_all_formats() {
     assert!(!dsjson.exists());
     let bad = folder.join("bad.jsonl");
     let command = [
-        "exhaust",
+        "log",
         "convert",
         text(&parquet),
         "-o",
@@ -111,16 +104,16 @@ fn stats_count_what_is_there() {
         .map(|line| format!("{line}\n"))
         .collect();
     fs::write(&file, without).expect("written");
-    let found = stdout(egret(&["exhaust", "stats", "--json", text(&folder)]));
+    let found = stdout(egret(&["log", "stats", "--json", text(&folder)]));
     let found: Value = serde_json::from_str(&found).expect("one object");
     assert_eq!(found["rows"], 49);
-    assert_eq!(found["atoms"], 10);
+    assert_eq!(found["point_masses"], 10);
     assert_eq!(found["loss_mean"], 0.25);
     assert_eq!(found["kappa_mean"], 2.0);
     assert_eq!(found["density"]["median"], 2.0);
     assert_eq!(found["seq"]["missing"], 1);
     assert_eq!(found["modes"]["online"], 49);
-    let table = stdout(egret(&["exhaust", "stats", text(&file)]));
+    let table = stdout(egret(&["log", "stats", text(&file)]));
     assert!(table.contains("0 to 49, 1 missing"), "{table}");
 }
 
@@ -141,7 +134,7 @@ fn parts_are_merged_in_order() {
     );
     let out = folder.join("all.jsonl");
     let told = stdout(egret(&[
-        "exhaust",
+        "log",
         "merge",
         text(&late),
         text(&early),
@@ -154,14 +147,7 @@ fn parts_are_merged_in_order() {
     );
     assert_eq!(
         fs::read_to_string(&out).expect("written"),
-        stdout(egret(&[
-            "exhaust",
-            "head",
-            "-n",
-            "99",
-            "--json",
-            text(&file),
-        ]))
+        stdout(egret(&["log", "head", "-n", "99", "--json", text(&file),]))
     );
     fs::write(
         &early,
@@ -173,7 +159,7 @@ fn parts_are_merged_in_order() {
     )
     .expect("written");
     let again = folder.join("again.jsonl");
-    let error = refused(&["exhaust", "merge", text(&early), "-o", text(&again)]);
+    let error = refused(&["log", "merge", text(&early), "-o", text(&again)]);
     assert!(
         error.contains("early.jsonl, row 2: seq 18 comes after 19"),
         "{error}"
@@ -184,9 +170,9 @@ fn parts_are_merged_in_order() {
 #[test]
 fn head_is_a_table() {
     let (_, file) = log("head", 12);
-    let table = stdout(egret(&["exhaust", "head", "-n", "5", text(&file)]));
+    let table = stdout(egret(&["log", "head", "-n", "5", text(&file)]));
     assert!(
-        table.contains("atom") && table.contains("e4") && !table.contains("e5"),
+        table.contains("point mass") && table.contains("e4") && !table.contains("e5"),
         "{table}"
     );
 }
@@ -195,19 +181,19 @@ fn head_is_a_table() {
 fn errors_say_what_to_do() {
     let (folder, file) = log("errors", 3);
     let out = folder.join("log.csv");
-    let error = refused(&["exhaust", "convert", text(&file), "-o", text(&out)]);
+    let error = refused(&["log", "convert", text(&file), "-o", text(&out)]);
     assert!(
         error.contains("end the name in .parquet, .jsonl or .dsjson"),
         "{error}"
     );
     let nowhere = folder.join("nowhere.parquet");
-    let error = refused(&["exhaust", "stats", text(&nowhere)]);
+    let error = refused(&["log", "stats", text(&nowhere)]);
     assert!(error.contains("nowhere.parquet: No such file"), "{error}");
     let out = folder.join("no/such/folder.parquet");
-    let error = refused(&["exhaust", "convert", text(&file), "-o", text(&out)]);
+    let error = refused(&["log", "convert", text(&file), "-o", text(&out)]);
     assert!(error.contains("cannot write"), "{error}");
-    let swapped = ["exhaust", "head", text(&file), "--low", "1", "--high", "0"];
-    assert!(refused(&swapped).contains("--low 1 --high 0"));
+    let swapped = ["log", "head", text(&file), "--low", "1", "--high", "0"];
+    assert!(refused(&swapped).contains("--low and --high: high is 0"));
     // Only what was there is there.
     assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1);
 }
@@ -215,10 +201,7 @@ fn errors_say_what_to_do() {
 #[test]
 fn every_help_has_an_example() {
     for command in ["convert", "head", "stats", "merge"] {
-        let help = stdout(egret(&["exhaust", command, "--help"]));
-        assert!(
-            help.contains(&format!("egret exhaust {command} ")),
-            "{help}"
-        );
+        let help = stdout(egret(&["log", command, "--help"]));
+        assert!(help.contains(&format!("egret log {command} ")), "{help}");
     }
 }

@@ -1,6 +1,6 @@
 use egret_offline::{Estimate, IntervalKind};
 
-use crate::data::DataSet;
+use egret_lab::Supervised;
 
 /// One estimate beside the truth.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ struct Side {
 }
 
 impl Table {
-    pub fn new(data: &DataSet, outcomes: &[Outcome]) -> Self {
+    pub fn new(data: &Supervised, outcomes: &[Outcome]) -> Self {
         let key = |outcome: &Outcome| {
             let estimate = &outcome.estimate;
             (outcome.policy, estimate.estimator.name(), estimate.interval)
@@ -72,9 +72,9 @@ impl Table {
         Self {
             title: format!(
                 "{}: {} rows, {} features",
-                data.name,
-                data.rows.len(),
-                data.features
+                data.name(),
+                data.rows().len(),
+                data.width()
             ),
             rows: rows.collect(),
         }

@@ -1,12 +1,11 @@
 //! Off-policy evaluation on real data, where the truth is known: the tables of docs/offline.md.
 //!
 //! Each row of a supervised data set is a context and a label y; an action a ∈ [0, 1] costs |a − y|, both scaled. CappedIGW runs
-//! online in the paper's setting, and five policies that were never played are valued from the second half of its log
+//! online in the paper's setting, and five policies that were never played are evaluated from the second half of its log
 //! with every estimator: once with the logged density p = g/z, once with g alone, as if κ were 1. The labels tell the truth.
 //!
-//!     cargo run --release -p egret-cli --example real_data -- DATA_DIR --seeds 100 --write docs/offline.md
+//!     cargo run --release -p egret-lab --example real_data -- DATA_DIR --seeds 100 --write docs/offline.md
 
-mod data;
 mod tally;
 mod world;
 
@@ -15,19 +14,18 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
-use egret::LossCurve;
+use egret_lab::{Encoding, Supervised};
 use egret_offline::{
-    Columns, Confidence, Estimator, Evaluation, Hyperparameter, IntervalKind, Plan, PolicyBuffers,
-    PolicySeed, expected_loss,
+    Confidence, Estimator, Evaluation, Hyperparameter, IntervalKind, Plan, PolicyBuffers,
+    PolicySeed, WeightedEvents, expected_loss,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
-use data::DataSet;
 use tally::{Outcome, Table};
 use world::World;
 
-/// Values policies from real exhaust, beside the truth.
+/// Evaluates policies from logs on real data, beside the truth.
 #[derive(Debug, Parser)]
 struct Args {
     /// The folder with the data sets
@@ -57,10 +55,10 @@ fn main() -> Result<()> {
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}")?;
     let mut text = String::new();
     for name in &args.sets {
-        let data = DataSet::read(&found(&args.data, name)?)?;
+        let data = Supervised::read(&found(&args.data, name)?, &Encoding::default())?;
         let bar = ProgressBar::new(args.seeds)
             .with_style(style.clone())
-            .with_message(data.name.clone());
+            .with_message(data.name().to_owned());
         let outcomes = (0..args.seeds)
             .into_par_iter()
             .map(|seed| {
@@ -102,50 +100,52 @@ fn replace(path: &Path, tables: &str) -> Result<()> {
 }
 
 /// Every policy by every estimator, with both kinds of weights, on one shuffle.
-fn outcomes(data: &DataSet, seed: u64) -> Result<Vec<Outcome>> {
+fn outcomes(data: &Supervised, seed: u64) -> Result<Vec<Outcome>> {
     let world = World::new(data, seed)?;
-    let parts = world.parts()?;
-    let oracle = world.learner()?.oracle();
-    let (mut buffer, mut fhats, mut work) = (Vec::new(), Vec::new(), PolicyBuffers::default());
-    let mut predictions = Vec::with_capacity(world.events.len());
+    let other = world.at_other_settings()?;
+    let oracle = world.model().learner().oracle();
+    let mut buffers = PolicyBuffers::default();
+    let mut predicted = Vec::with_capacity(world.events.len());
     for event in &world.events {
-        LossCurve::new(oracle, event.x, &mut buffer)?
-            .predict(&vec![event.decision.action], &mut fhats)?;
-        predictions.push(fhats[0]);
+        predicted.extend(world.model().predict(event.x, &[event.decision.action])?);
     }
     let losses: Vec<f64> = world.events.iter().map(|event| event.loss).collect();
-    let shares: Vec<f64> = world
+    let event_weights: Vec<f64> = world
         .events
         .iter()
         .map(|event| event.decision.tau / (event.decision.tau + event.decision.gamma))
         .collect();
     let mut outcomes = Vec::new();
-    for (name, policy) in world.policies(&parts)? {
+    for (name, policy) in world.policies(&other)? {
         let truth = world.truth(&*policy, seed)?;
-        let (mut correct, mut as_if_1, mut baselines) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut correct, mut as_if_1, mut policy_predicted) = (Vec::new(), Vec::new(), Vec::new());
         for event in &world.events {
-            let number = event.decision.event;
-            let chance = PolicySeed {
+            let seed = PolicySeed {
                 seed,
-                event: number,
+                event: event.decision.event,
             };
-            let q = policy.density(chance, event.x, &event.decision.action, &mut work)?;
+            let q = policy.density(seed, event.x, &event.decision.action, &mut buffers)?;
             let capped = event.decision.capped_igw.context("an event of CappedIGW")?;
             correct.push(q * capped.z.value / capped.g);
             as_if_1.push(q / capped.g);
-            baselines.push(expected_loss(
-                &*policy, oracle, chance, event.x, 16, &mut work,
+            policy_predicted.push(expected_loss(
+                &*policy,
+                oracle,
+                seed,
+                event.x,
+                16,
+                &mut buffers,
             )?);
         }
         for (kappa_hat_1, weights) in [(false, &correct), (true, &as_if_1)] {
-            let columns = Columns {
+            let events = WeightedEvents {
                 losses: &losses,
                 weights,
-                fhats: Some(&predictions),
-                baselines: Some(&baselines),
-                shares: Some(&shares),
+                predicted: Some(&predicted),
+                policy_predicted: Some(&policy_predicted),
+                event_weights: Some(&event_weights),
             };
-            for estimate in estimates(&columns)? {
+            for estimate in estimates(&events)? {
                 outcomes.push(Outcome {
                     policy: name,
                     kappa_hat_1,
@@ -158,7 +158,7 @@ fn outcomes(data: &DataSet, seed: u64) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-fn estimates(columns: &Columns<'_>) -> Result<Vec<egret_offline::Estimate>> {
+fn estimates(events: &WeightedEvents<'_>) -> Result<Vec<egret_offline::Estimate>> {
     let mut estimators = Estimator::ALL.to_vec();
     for estimator in &mut estimators {
         if let Estimator::ClippedIps(number) = estimator {
@@ -171,7 +171,7 @@ fn estimates(columns: &Columns<'_>) -> Result<Vec<egret_offline::Estimate>> {
         intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
         ..Plan::default()
     })?;
-    evaluation.observe(columns)?;
+    evaluation.observe(events)?;
     let report = evaluation.report(Confidence::new(LEVEL)?);
     ensure!(!report.estimates.is_empty(), "nothing was estimated");
     Ok(report.estimates)
