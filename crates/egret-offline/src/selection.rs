@@ -100,6 +100,9 @@ impl<A: ActionKind> Selection<A> {
         settings: SelectionSettings,
         on_trained: impl Fn(&TrainingCandidate) -> ControlFlow<()> + Sync,
     ) -> Result<Self, SelectionError> {
+        if parts.test.is_empty() {
+            return Err(SelectionError::NothingToJudgeBy { rows: 0 });
+        }
         let trained = candidates
             .par_iter()
             .map(|candidate| {

@@ -96,8 +96,8 @@ fn oracle_name(oracle: &OracleSpec) -> String {
             let names: Vec<String> = members.iter().map(oracle_name).collect();
             names.join("+")
         }
-        OracleSpec::LatentOutcome { outcomes, .. } => format!("latent-outcome {outcomes}"),
-        OracleSpec::Curves { cosines, .. } => format!("curves {cosines}"),
+        OracleSpec::LatentOutcome { .. } => "latent-outcome".to_owned(),
+        OracleSpec::Curves { .. } => "curves".to_owned(),
         OracleSpec::PiecewiseConstant { cells, of } => {
             format!("{} in {cells} cells", oracle_name(of))
         }

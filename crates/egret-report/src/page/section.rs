@@ -37,7 +37,11 @@ pub struct Section {
 impl Section {
     /// For a terminal.
     pub fn text(&self) -> String {
-        let mut text = format!("\n{}\n{}\n{}\n", self.title, self.before, self.table());
+        let heads = [&self.title, &self.before].into_iter();
+        let heads = heads.filter(|head| !head.is_empty());
+        let mut text = String::from("\n");
+        text.extend(heads.map(|head| format!("{head}\n")));
+        text += &format!("{}\n", self.table());
         for line in &self.after {
             text += &format!("{line}\n");
         }
