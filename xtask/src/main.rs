@@ -2,6 +2,7 @@
 
 mod arguments;
 mod deny;
+mod folders;
 mod portable;
 mod python;
 mod readme;

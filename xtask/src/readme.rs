@@ -32,15 +32,17 @@ pub fn check(workspace: &Workspace) -> Result<()> {
 }
 
 /// Commands whose help has examples that work after `egret demo`, in the order in which they leave files for each other.
-const WITH_EXAMPLES: [&str; 12] = [
+const WITH_EXAMPLES: [&str; 14] = [
     "ope",
     "audit",
     "learn",
     "select",
-    "exhaust convert",
-    "exhaust head",
-    "exhaust stats",
-    "exhaust merge",
+    "decide",
+    "log convert",
+    "log check",
+    "log head",
+    "log stats",
+    "log merge",
     "lab paper",
     "lab run",
     "lab compare",

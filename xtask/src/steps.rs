@@ -1,7 +1,7 @@
 use anyhow::Result;
 
 use crate::workspace::Workspace;
-use crate::{deny, portable, python, readme};
+use crate::{deny, folders, portable, python, readme};
 
 /// One thing that is checked.
 #[derive(Debug)]
@@ -24,13 +24,18 @@ pub const STEPS: &[Step] = &[
         run: portable::check,
     },
     Step {
+        name: "folders",
+        about: "folders depend one way",
+        run: folders::check,
+    },
+    Step {
         name: "clippy",
-        about: "no warnings from the compiler or clippy",
+        about: "no warnings from the compiler or clippy, with every feature and with none",
         run: |workspace| {
-            workspace.cargo(
-                "clippy",
-                &["--workspace", "--all-targets", "--", "-D", "warnings"],
-            )
+            let every = ["--workspace", "--all-targets", "--all-features"];
+            let denied = ["--", "-D", "warnings"];
+            workspace.cargo("clippy", &[&every[..], &denied].concat())?;
+            workspace.cargo("clippy", &[&["-p", "egret-cli"], &denied[..]].concat())
         },
     },
     Step {
@@ -40,24 +45,22 @@ pub const STEPS: &[Step] = &[
             workspace.cargo_with(
                 &[("RUSTDOCFLAGS", "-Dwarnings")],
                 "doc",
-                &["--workspace", "--no-deps"],
+                &["--workspace", "--no-deps", "--all-features"],
             )
         },
     },
     Step {
         name: "test",
-        about: "unit and integration tests",
-        run: |workspace| workspace.cargo("test", &["--workspace", "--tests"]),
+        about: "unit and integration tests; each benchmark runs once, untimed",
+        run: |workspace| {
+            let all = ["--workspace", "--all-features", "--tests", "--benches"];
+            workspace.cargo("test", &all)
+        },
     },
     Step {
         name: "doctest",
         about: "examples in the documentation and the program in the README",
-        run: |workspace| workspace.cargo("test", &["--workspace", "--doc"]),
-    },
-    Step {
-        name: "bench",
-        about: "each benchmark runs once, untimed",
-        run: |workspace| workspace.cargo("bench", &["--workspace", "--", "--test"]),
+        run: |workspace| workspace.cargo("test", &["--workspace", "--all-features", "--doc"]),
     },
     Step {
         name: "readme",

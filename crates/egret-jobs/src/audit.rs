@@ -10,8 +10,10 @@ use egret_offline::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::error::{JobError, Place};
 use crate::log_source::LogReader;
-use crate::{JobError, LogSource, Place, Progress, load_model};
+use crate::log_source::{LogSource, load_model};
+use crate::progress::Progress;
 
 /// What is to be audited, and with which models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use egret_log::{ReadError, RowError};
 use serde::{Deserialize, Serialize};
 
+use crate::error::JobError;
+use crate::log_source::LogSource;
+use crate::progress::Progress;
 use crate::progress::{Step, tell};
-use crate::{JobError, LogSource, Progress};
 
 /// Which log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use egret_log::{Format, WriteError, Writer};
 use serde::{Deserialize, Serialize};
 
+use crate::error::JobError;
+use crate::log_source::LogSource;
+use crate::progress::Progress;
 use crate::progress::{Step, tell};
-use crate::{JobError, LogSource, Progress};
 
 /// What is to be written, and where.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

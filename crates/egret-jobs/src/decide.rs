@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use egret::{AnyAction, Context};
 use serde::{Deserialize, Serialize};
 
+use crate::error::{JobError, Place};
+use crate::log_source::load_model;
+use crate::progress::Progress;
 use crate::progress::{Step, tell};
-use crate::{JobError, Place, Progress, load_model};
 
 /// Which model decides, and for which contexts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,9 @@
 use egret_log::Record;
 use serde::{Deserialize, Serialize};
 
-use crate::{JobError, LogSource, Progress};
+use crate::error::JobError;
+use crate::log_source::LogSource;
+use crate::progress::Progress;
 
 /// Which log, and how much of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

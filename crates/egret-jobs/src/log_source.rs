@@ -5,8 +5,9 @@ use egret::{AnyModel, Kind, Space};
 use egret_log::{OnBad, Reader, Record, Skipped};
 use serde::{Deserialize, Serialize};
 
+use crate::error::{JobError, Place};
+use crate::progress::Progress;
 use crate::progress::{Step, tell};
-use crate::{JobError, Place, Progress};
 
 /// Which log a job reads.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

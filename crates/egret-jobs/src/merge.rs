@@ -6,8 +6,9 @@ use egret_log::{Format, Merge, Writer};
 use serde::{Deserialize, Serialize};
 
 use crate::convert::format_of;
+use crate::error::JobError;
+use crate::progress::Progress;
 use crate::progress::{Step, tell};
-use crate::{JobError, Progress};
 
 /// What is to be merged, and where it goes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

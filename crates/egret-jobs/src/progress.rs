@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 
 use egret_offline::Epoch;
 
-use crate::JobError;
+use crate::error::JobError;
 
 /// Is told how far a job has come, and may end it.
 ///

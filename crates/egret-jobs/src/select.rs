@@ -9,10 +9,11 @@ use egret_offline::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::error::JobError;
+use crate::progress::Progress;
 use crate::progress::Step;
 use crate::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
-use crate::training_data::check_level;
-use crate::{JobError, Progress};
+use crate::training_data::{TrainingEvents, check_level};
 
 /// Which candidates, and what they learn from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -100,9 +101,10 @@ pub fn select(
     check_level(request.level)?;
     let log = request.from.open()?;
     for_kind!(log.kind(), A => {
-        let (spec, observed, counts) = log.read::<A>(progress)?;
-        select_kind(request, &spec, &observed, counts, progress)
-    })
+           let TrainingEvents {
+    spec, observed, counts } = log.read::<A>(progress)?;
+           select_kind(request, &spec, &observed, counts, progress)
+       })
 }
 
 fn select_kind<A: ActionKind>(

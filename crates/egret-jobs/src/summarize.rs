@@ -10,8 +10,10 @@ use egret_log::{LossSource, Record, Time};
 use serde::{Deserialize, Serialize};
 
 use self::quantile_sketch::QuantileSketch;
+use crate::error::JobError;
+use crate::log_source::LogSource;
+use crate::progress::Progress;
 use crate::progress::{Step, tell};
-use crate::{JobError, LogSource, Progress};
 
 /// Which log.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::training_data::{CandidateRequest, Counts, SplitRequest, TrainingLog};
 
+use crate::error::JobError;
+use crate::progress::Progress;
 use crate::progress::{Step, tell};
-use crate::training_data::check_level;
-use crate::{JobError, Progress};
+use crate::training_data::{TrainingEvents, check_level};
 
 /// What is learned from, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,9 +90,10 @@ pub fn train(
     check_level(request.level)?;
     let log = request.from.open()?;
     for_kind!(log.kind(), A => {
-        let (spec, observed, counts) = log.read::<A>(progress)?;
-        train_kind(request, &spec, &observed, counts, progress)
-    })
+           let TrainingEvents {
+    spec, observed, counts } = log.read::<A>(progress)?;
+           train_kind(request, &spec, &observed, counts, progress)
+       })
 }
 
 fn train_kind<A: ActionKind>(

@@ -11,8 +11,10 @@ use egret_offline::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::error::{JobError, Place};
 use crate::log_source::LogReader;
-use crate::{JobError, LogSource, Place, Progress};
+use crate::log_source::LogSource;
+use crate::progress::Progress;
 
 /// The log that is learned from.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -180,6 +182,13 @@ impl TrainingLog {
     }
 }
 
+/// What can be learned from in a log.
+pub(crate) struct TrainingEvents<A> {
+    pub spec: ModelSpec,
+    pub observed: Vec<Observed<Context, A>>,
+    pub counts: Counts,
+}
+
 impl OpenLog {
     pub(crate) fn kind(&self) -> Kind {
         self.reader.kind
@@ -189,7 +198,7 @@ impl OpenLog {
     pub(crate) fn read<A: ActionKind>(
         mut self,
         progress: &dyn Progress,
-    ) -> Result<(ModelSpec, Vec<Observed<Context, A>>, Counts), JobError> {
+    ) -> Result<TrainingEvents<A>, JobError> {
         let space = Arc::new(self.spec.space.clone());
         let mut counts = Counts::default();
         let mut all = Vec::new();
@@ -227,7 +236,11 @@ impl OpenLog {
                 counts.without_loss
             )));
         }
-        Ok((self.spec, all, counts))
+        Ok(TrainingEvents {
+            spec: self.spec,
+            observed: all,
+            counts,
+        })
     }
 }
 

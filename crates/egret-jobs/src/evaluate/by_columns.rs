@@ -4,8 +4,10 @@ use super::rows::{Evaluated, report};
 use super::tally::Tally;
 use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
+use crate::error::JobError;
+use crate::policy_spec::PolicySpec;
+use crate::progress::Progress;
 use crate::progress::{Step, tell};
-use crate::{JobError, PolicySpec, Progress};
 
 /// Evaluates from columns of numbers alone: no record is made, and row groups are decoded in parallel. None where the
 /// words of the log have to be read too.

@@ -19,10 +19,11 @@ use super::rows::{Evaluated, report};
 use super::tally::Tally;
 use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
+use crate::error::{JobError, Place};
 use crate::log_source::LogReader;
-use crate::{
-    Bandwidth, JobError, NamedPolicy, Place, PointSource, PolicySpec, Progress, load_model,
-};
+use crate::log_source::load_model;
+use crate::policy_spec::{Bandwidth, NamedPolicy, PointSource, PolicySpec};
+use crate::progress::Progress;
 
 /// Records that are weighed side by side.
 const BATCH: usize = 4_096;

@@ -19,7 +19,10 @@ use std::path::PathBuf;
 use egret_offline::{Confidence, Estimator, IntervalKind, PathPoint, Plan};
 use serde::{Deserialize, Serialize};
 
-use crate::{JobError, LogSource, NamedPolicy, PolicySpec, Progress};
+use crate::error::JobError;
+use crate::log_source::LogSource;
+use crate::policy_spec::{NamedPolicy, PolicySpec};
+use crate::progress::Progress;
 
 /// What is to be evaluated, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

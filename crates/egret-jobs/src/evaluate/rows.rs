@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::tally::{LeftOut, Tally};
 use super::{Checked, EvaluateReport, PolicyDetail};
-use crate::JobError;
+use crate::error::JobError;
 
 /// One estimate of one policy, or of the difference of two.
 #[derive(Debug, Clone, PartialEq, Serialize)]

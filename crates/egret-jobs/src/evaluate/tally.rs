@@ -3,7 +3,7 @@ use egret_offline::{Evaluation, PolicyComparison};
 use super::Checked;
 use super::weight_histogram::WeightHistogram;
 use super::weighted_batch::WeightedBatch;
-use crate::JobError;
+use crate::error::JobError;
 
 /// The accumulators of everything that was asked for.
 pub(super) struct Tally {

@@ -3,7 +3,6 @@ use std::fmt;
 
 use crate::event::Context;
 use crate::explorer::{DecideError, Decision, Observed};
-use crate::for_kind;
 use crate::learner::{LearnError, Settings};
 use crate::model::{self, ActionKind, AnyAction, Kind, KindError, Model, ModelError, ModelSpec};
 
@@ -23,13 +22,13 @@ pub struct AnyModel(Box<dyn ErasedModel>);
 impl AnyModel {
     /// Any oracle under any settings.
     pub fn from_spec(spec: ModelSpec, settings: Settings) -> Result<Self, ModelError> {
-        for_kind!(spec.space.kind(), A => Ok(Model::<A>::from_spec(spec, settings)?.into()))
+        crate::for_kind!(spec.space.kind(), A => Ok(Model::<A>::from_spec(spec, settings)?.into()))
     }
 
     /// A saved model.
     pub fn load(bytes: &[u8]) -> Result<Self, ModelError> {
         let (spec, learner) = model::parse(bytes)?;
-        for_kind!(spec.space.kind(), A => Ok(Model::<A>::from_saved(spec, learner)?.into()))
+        crate::for_kind!(spec.space.kind(), A => Ok(Model::<A>::from_saved(spec, learner)?.into()))
     }
 
     /// As bytes that [`load`](Self::load) takes on to the bit.

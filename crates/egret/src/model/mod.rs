@@ -319,13 +319,13 @@ mod tests {
             for (event, decided) in (0..).zip(batch) {
                 let typed = model.decide(event, &x).expect("an action");
                 let untyped = any.decide(event, &x).expect("an action");
-                assert_eq!(A::from_any(&untyped.action), Ok(typed.action.clone()));
+                assert_eq!(A::from_any(&untyped.action), Ok(typed.action.to_owned()));
                 assert_eq!(Ok(untyped), decided);
                 model.replay(&x, &typed).expect("the same model");
             }
             // The best action is no worse than those that were tried.
             let best = model.best(&x).expect("an action");
-            assert_eq!(any.best(&x), Ok(best.clone().into()));
+            assert_eq!(any.best(&x), Ok(best.to_owned().into()));
             let mut actions = vec![best];
             actions.extend((0..4).map(|event| model.decide(event, &x).expect("an action").action));
             let predicted = model.predict(&x, &actions).expect("numbers");

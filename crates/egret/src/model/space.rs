@@ -4,7 +4,6 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Item;
-use crate::for_kind;
 use crate::measure::{BoxError, CatalogueError, DirichletError};
 use crate::model::{ActionKind, AnyAction, Kind};
 use crate::numeric::OutOfRange;
@@ -101,7 +100,7 @@ impl Space {
 
     /// An error unless its numbers make a space.
     pub fn check(&self) -> Result<(), SpaceError> {
-        for_kind!(self.kind(), A => A::measure(self).map(|_| ()))
+        crate::for_kind!(self.kind(), A => A::measure(self).map(|_| ()))
     }
 
     /// An error unless the action is finite and lies in the space.
@@ -314,7 +313,7 @@ mod tests {
             assert_eq!(space.to_string(), text);
             assert_eq!((space.kind(), space.action_dim()), (kind, dim));
             assert_eq!(space.bounds(), bounds);
-            for_kind!(kind, A => assert!(A::measure(&space).is_ok()));
+            crate::for_kind!(kind, A => assert!(A::measure(&space).is_ok()));
             let json = serde_json::to_string(&space).expect("in memory");
             assert_eq!(
                 serde_json::from_str::<Space>(&json).expect("its own"),
