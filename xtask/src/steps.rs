@@ -52,15 +52,12 @@ pub const STEPS: &[Step] = &[
     Step {
         name: "test",
         about: "unit and integration tests; each benchmark runs once, untimed",
-        run: |workspace| {
-            let all = ["--workspace", "--all-features", "--tests", "--benches"];
-            workspace.cargo("test", &all)
-        },
+        run: |workspace| workspace.cargo_test(&["--tests", "--benches"]),
     },
     Step {
         name: "doctest",
         about: "examples in the documentation and the program in the README",
-        run: |workspace| workspace.cargo("test", &["--workspace", "--all-features", "--doc"]),
+        run: |workspace| workspace.cargo_test(&["--doc"]),
     },
     Step {
         name: "readme",

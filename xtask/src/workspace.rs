@@ -16,6 +16,18 @@ pub struct Workspace {
     cargo: OsString,
 }
 
+/// How the workspace's own crates are built for tests. `"*"` are all others: they stay as they are in a release.
+const CHECKED: [&str; 8] = [
+    "profile.release.debug-assertions=true",
+    "profile.release.overflow-checks=true",
+    "profile.release.codegen-units=16",
+    "profile.release.package.egret.codegen-units=16",
+    "profile.release.package.egret-offline.codegen-units=16",
+    "profile.release.package.'*'.debug-assertions=false",
+    "profile.release.package.'*'.overflow-checks=false",
+    "profile.release.package.'*'.codegen-units=4",
+];
+
 impl Workspace {
     /// Asks cargo.
     pub fn find() -> Result<Self> {
@@ -53,6 +65,17 @@ impl Workspace {
     /// Runs a command of cargo at the root.
     pub fn cargo(&self, command: &str, arguments: &[&str]) -> Result<()> {
         self.cargo_with(&[], command, arguments)
+    }
+
+    /// Runs tests of the whole workspace with every feature: what the release is built from, with checks of overflow and
+    /// debug assertions in the workspace's own crates. So one build of the dependencies serves the tests and the command.
+    pub fn cargo_test(&self, which: &[&str]) -> Result<()> {
+        let mut arguments = vec!["--release", "--workspace", "--all-features"];
+        for setting in CHECKED {
+            arguments.extend(["--config", setting]);
+        }
+        arguments.extend(which);
+        self.cargo("test", &arguments)
     }
 
     /// Runs a command of cargo at the root, with more in its environment.
