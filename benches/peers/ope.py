@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`egret ope` over Parquet logs of 1, 10 and 50 million events, beside Open Bandit Pipeline's numpy on the same rows.
 
-Each log has the columns of an exhaust (sequence number, context, action, density, loss) and three more: the density q of
+Each log has the columns of egret's own (sequence number, context, action, density, loss) and three more: the density q of
 another policy, a prediction of the loss and the prediction's mean under that policy. egret reads the files from disk,
 and computes IPS, SNIPS and DR with normal intervals and the anytime-valid interval by betting. Open Bandit Pipeline's
 estimators run on numpy arrays that are in memory already: IPS, SNIPS and DR as they are, without an interval, since its
@@ -85,7 +85,7 @@ def write_log(path: Path, millions: int) -> None:
     writer = None
     partial = path.with_suffix(".partial")
     for chunk in range(millions * 1_000_000 // CHUNK):
-        # Context x, action a from a density on [0, 1] that is 1/2 + a, loss |a - x|, target density 2(1 - a).
+        # Context x, action a from a density on [0, 1] that is 1/2 + a, loss |a - x|, the other policy's density 2(1 - a).
         x = generator.random((CHUNK, 2))
         a = (np.sqrt(1 + 8 * generator.random(CHUNK)) - 1) / 2
         loss = np.abs(a - x[:, 0])
@@ -111,7 +111,7 @@ def write_log(path: Path, millions: int) -> None:
 
 
 def run_egret(egret: Path, path: Path) -> dict:
-    command = [egret, "ope", path, "--target", "q=column:q,baseline=q_fhat", "--fhat", "fhat"]
+    command = [egret, "ope", path, "--policy", "q=column:q,predicted=q_fhat", "--predicted", "fhat"]
     command += ["--estimators", "ips,snips,dr", "--intervals", "normal,betting", "--json"]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
@@ -126,7 +126,7 @@ def run_egret(egret: Path, path: Path) -> dict:
 
 
 def run_apart(path: Path, repetitions: int) -> list[dict]:
-    """In a process of its own, so that its memory can be told."""
+    """In a process of its own, to measure its memory."""
     command = [sys.executable, __file__, "--obp", path, "--repetitions", str(repetitions)]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""egret beside PyTorch: examples a second in offline training of the paper's network, one thread, batches of 8.
+"""egret beside PyTorch: examples per second in offline training of the paper's network, one thread, batches of 8.
 
 The network is the paper's offline oracle: two hidden layers as wide as the input, leaky ReLU, a sigmoid that
 gives the best action, and a head of seven parameters that gives the loss away from it; Adam with a falling rate;
 two gradient steps for each batch of 8.
 
 Both sides read the same rows, and start from the same parameters. Before anything is timed they train on the rows
-once, PyTorch in double precision as egret is, and what they predict afterwards has to agree: it is the same network.
+once, PyTorch in double precision as egret is, and their predictions must agree: it is the same network.
 
-PyTorch is timed eagerly in single precision (its default and the faster one), eagerly in double, and where a C++
-compiler is found with the whole step through torch.compile. Each side is timed in turn, repetition by
-repetition, and by its time on the CPU, so that others on a busy machine are not counted.
+PyTorch is timed eagerly in single precision (its default and the faster one), eagerly in double, and, if a C++
+compiler is found, with the whole step through torch.compile. The sides take turns, repetition by
+repetition. CPU time is measured, so other work on a busy machine does not count.
 """
 
 import argparse

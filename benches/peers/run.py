@@ -150,7 +150,7 @@ def write_stream(path: Path, stream: list[tuple[list[float], float]]) -> None:
 
 
 def reference_losses(stream: list[tuple[list[float], float]]) -> dict[str, float]:
-    """What the losses are to be compared with: both ignore the context."""
+    """Losses to compare with; both policies ignore the context."""
     targets = [y for _, y in stream]
     best = statistics.median(targets)
     return {

@@ -9,14 +9,14 @@ SCRATCH = Path(os.environ["EGRET_SCRATCH"])
 
 
 def egret(*arguments) -> str:
-    """What it prints; an error if it fails."""
+    """Runs it and returns its output; fails if it fails."""
     run = subprocess.run([os.environ["EGRET"], *map(str, arguments)], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return run.stdout
 
 
 def refused(*arguments) -> str:
-    """Its error; an error if it does not fail."""
+    """Runs it and returns its error; fails if it does not fail."""
     run = subprocess.run([os.environ["EGRET"], *map(str, arguments)], capture_output=True, text=True)
     assert run.returncode != 0, run.stdout
     return run.stderr
@@ -25,7 +25,7 @@ def refused(*arguments) -> str:
 def records(*logs) -> list[dict]:
     """The records of logs, as egret reads them."""
     out = SCRATCH / "as-read.jsonl"
-    egret("exhaust", "convert", *logs, "-o", out)
+    egret("log", "convert", *logs, "-o", out)
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
@@ -34,4 +34,4 @@ def demo_log() -> Path:
     folder = SCRATCH / "demo"
     if not folder.exists():
         egret("demo", "--decisions", 4000, "--out", folder, "--json")
-    return folder / "exhaust.parquet"
+    return folder / "log.parquet"

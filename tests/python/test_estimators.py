@@ -1,4 +1,4 @@
-"""What `egret ope` prints, beside numpy and obp's formulas on the same rows, to 1e-9.
+"""Compares `egret ope` with numpy and obp's formulas on the same rows, to 1e-9.
 
 Run with the path of the binary in the environment variable EGRET. Needs numpy, pyarrow and obp (Open Bandit Pipeline), whose own
 classes are run too.
@@ -26,11 +26,11 @@ TOLERANCE = 1e-9
 
 
 def make_log(seed: int) -> dict[str, np.ndarray]:
-    """Rows with all that any estimator wants; weights are below BOUND and have mean 1."""
+    """Rows with the columns that estimators need; weights are below BOUND and have mean 1."""
     rng = np.random.default_rng(seed)
     action = rng.random(ROWS)
     density = 0.5 + action
-    # The target's density: 2(1 − a), so that q/p ≤ 4.
+    # The density of the policy evaluated: 2(1 − a), so that q/p ≤ 4.
     q = 2.0 * (1.0 - action)
     kind = rng.random(ROWS)
     mean = 0.2 + 0.5 * kind * action
@@ -40,7 +40,7 @@ def make_log(seed: int) -> dict[str, np.ndarray]:
         "q": q,
         "fhat": 0.1 + 0.4 * kind * action,
         # E_q f̂ with E_q a = 1/3.
-        "baseline": 0.1 + 0.4 * kind / 3.0,
+        "q_fhat": 0.1 + 0.4 * kind / 3.0,
         "tau": np.full(ROWS, 8.0),
         "gamma": 10.0 + np.arange(ROWS) / 50.0,
     }
@@ -57,7 +57,7 @@ def ope(egret: str, log: Path, *arguments: str) -> list[dict]:
 def by_formula(name: str, log: dict[str, np.ndarray], h: np.ndarray) -> tuple[float, float]:
     """Estimate and standard error, from what each event adds (its influence)."""
     w = log["q"] / log["density"]
-    loss, fhat, baseline = log["loss"], log["fhat"], log["baseline"]
+    loss, fhat, q_fhat = log["loss"], log["fhat"], log["q_fhat"]
     n = len(w)
 
     def mean(terms):
@@ -69,21 +69,21 @@ def by_formula(name: str, log: dict[str, np.ndarray], h: np.ndarray) -> tuple[fl
     elif name == "clipped-ips:2":
         value, influence = mean(np.minimum(w, 2.0) * loss)
     elif name == "dm":
-        value, influence = mean(baseline)
+        value, influence = mean(q_fhat)
     elif name == "dr":
-        value, influence = mean(baseline + w * (loss - fhat))
+        value, influence = mean(q_fhat + w * (loss - fhat))
     elif name == "switch:2":
-        value, influence = mean(baseline + w * (loss - fhat) * (w <= 2.0))
+        value, influence = mean(q_fhat + w * (loss - fhat) * (w <= 2.0))
     elif name == "drs:4":
-        value, influence = mean(baseline + 4.0 * w / (w**2 + 4.0) * (loss - fhat))
+        value, influence = mean(q_fhat + 4.0 * w / (w**2 + 4.0) * (loss - fhat))
     elif name == "snips":
         value = np.sum(h * w * loss) / np.sum(h * w)
         influence = h * w * (loss - value) / np.sum(h * w)
     elif name == "sndr":
-        base = np.sum(h * baseline) / np.sum(h)
+        base = np.sum(h * q_fhat) / np.sum(h)
         rest = np.sum(h * w * (loss - fhat)) / np.sum(h * w)
         value = base + rest
-        influence = h * (baseline - base) / np.sum(h)
+        influence = h * (q_fhat - base) / np.sum(h)
         influence = influence + h * w * (loss - fhat - rest) / np.sum(h * w)
     else:
         raise ValueError(name)
@@ -118,7 +118,7 @@ def close(found: float, expected: float, what: str) -> None:
 
 
 def import_obp():
-    """Its estimators are plain numpy. What else the package would import, gigabytes of it, is stood in for."""
+    """Imports its estimators, which are plain numpy. Stubs replace the gigabytes that the package would import."""
 
     class Anything(types.ModuleType):
         def __getattr__(self, name: str) -> type:
@@ -144,7 +144,7 @@ def compare_with_obp(log: dict[str, np.ndarray], estimates: dict[str, float]) ->
     scale = 0.1
     q = scale * log["q"]
     action_dist = np.stack([q, 1.0 - q], axis=1)[:, :, np.newaxis]
-    other = (log["baseline"] - q * log["fhat"]) / (1.0 - q)
+    other = (log["q_fhat"] - q * log["fhat"]) / (1.0 - q)
     predicted = np.stack([log["fhat"], other], axis=1)[:, :, np.newaxis]
     data = {
         "reward": log["loss"],
@@ -170,16 +170,16 @@ def compare_with_obp(log: dict[str, np.ndarray], estimates: dict[str, float]) ->
 def test_estimators() -> None:
     egret = os.environ["EGRET"]
     log = make_log(1)
-    target = ["--target", "column:q,baseline=baseline", "--fhat", "fhat"]
+    policy = ["--policy", "column:q,predicted=q_fhat", "--predicted", "fhat"]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.parquet"
         # Small row groups: sums must not depend on them.
         pq.write_table(pa.table(log), path, row_group_size=3_000)
 
-        for steady in (False, True):
-            h = log["tau"] / (log["tau"] + log["gamma"]) if steady else np.ones(ROWS)
-            extra = ["--steady"] if steady else []
-            rows = ope(egret, path, *target, "--estimators", ",".join(NAMES), "--intervals", "normal", *extra)
+        for stabilize in (False, True):
+            h = log["tau"] / (log["tau"] + log["gamma"]) if stabilize else np.ones(ROWS)
+            extra = ["--stabilize"] if stabilize else []
+            rows = ope(egret, path, *policy, "--estimators", ",".join(NAMES), "--intervals", "normal", *extra)
             assert len(rows) == len(NAMES)
             for row, name in zip(rows, NAMES):
                 value, error = by_formula(name, log, h)
@@ -190,17 +190,17 @@ def test_estimators() -> None:
                 w = h * log["q"] / log["density"]
                 close(row["ess"] / ROWS, np.sum(w) ** 2 / np.sum(w**2) / ROWS, "ess")
                 close(row["mean_weight"], np.sum(w) / np.sum(h), "mean weight")
-            if not steady:
+            if not stabilize:
                 compare_with_obp(log, {row["estimator"]: row["estimate"] for row in rows})
 
         w, loss = log["q"] / log["density"], log["loss"]
         alpha = 1.0 - LEVEL
-        [row] = ope(egret, path, *target, "--estimators", "ips", "--intervals", "betting")
+        [row] = ope(egret, path, *policy, "--estimators", "ips", "--intervals", "betting")
         close(row["low"], betting_bound(w * loss, alpha / 2), "betting, lower end")
         close(row["high"], 1.0 - betting_bound(w * (1.0 - loss), alpha / 2), "betting, upper end")
 
         bound = ["--weight-bound", str(BOUND)]
-        [row] = ope(egret, path, *target, "--estimators", "ips", "--intervals", "empirical-bernstein", *bound)
+        [row] = ope(egret, path, *policy, "--estimators", "ips", "--intervals", "empirical-bernstein", *bound)
         terms = w * loss
         log_term = math.log(4.0 / alpha)
         margin = math.sqrt(2.0 * np.var(terms, ddof=1) * log_term / ROWS)
@@ -209,7 +209,7 @@ def test_estimators() -> None:
         close(row["high"], np.mean(terms) + margin, "empirical Bernstein, upper end")
 
         # A bootstrap cannot be compared row by row; of a ratio it must be as wide as the delta method says.
-        rows = ope(egret, path, *target, "--estimators", "ips,snips,sndr", "--intervals", "bootstrap")
+        rows = ope(egret, path, *policy, "--estimators", "ips,snips,sndr", "--intervals", "bootstrap")
         for row in rows:
             _, error = by_formula(row["estimator"], log, np.ones(ROWS))
             ratio = (row["high"] - row["low"]) / (2.0 * Z * error)

@@ -1,4 +1,4 @@
-"""Parquet files of egret's in pyarrow, pandas, polars and DuckDB, and theirs in egret: the same numbers, to the bit."""
+"""pyarrow, pandas, polars and DuckDB read egret's Parquet files, and egret reads theirs: the same numbers, bit for bit."""
 
 import datetime
 import json
@@ -54,7 +54,7 @@ def test_named_features_are_columns():
     width = len(records(log)[0]["context"])
     names = [f"feature {place}" for place in range(width)]
     named = SCRATCH / "named.parquet"
-    egret("exhaust", "convert", log, "-o", named, "--features", ",".join(names))
+    egret("log", "convert", log, "-o", named, "--features", ",".join(names))
     context = pq.read_table(named)["context"].to_pylist()
     assert [list(row.values()) for row in context] == [row["context"] for row in records(log)]
     assert list(context[0]) == names
@@ -154,10 +154,10 @@ def test_a_bad_row_is_named_or_kept_aside():
     rows["density"][123] = -1.0
     log, out, aside = SCRATCH / "bad.parquet", SCRATCH / "good.parquet", SCRATCH / "aside.jsonl"
     pq.write_table(pa.table(rows), log)
-    error = refused("exhaust", "convert", log, "-o", out)
+    error = refused("log", "convert", log, "-o", out)
     assert "bad.parquet, row 124: density is -1, expected a number in (0, inf)" in error, error
     assert "--skip-bad" in error and not out.exists()
-    told = json.loads(egret("exhaust", "convert", log, "-o", out, "--skip-bad", aside, "--json"))
+    told = json.loads(egret("log", "convert", log, "-o", out, "--skip-bad", aside, "--json"))
     assert (told["rows"], told["skipped"]) == (499, 1)
     [kept] = [json.loads(line) for line in aside.read_text().splitlines()]
     assert kept["row"] == 124 and kept["content"]["action"] == rows["action"][123]
@@ -166,7 +166,7 @@ def test_a_bad_row_is_named_or_kept_aside():
 
 def test_stats_are_numpy_s():
     log = demo_log()
-    told = json.loads(egret("exhaust", "stats", log, "--json"))
+    told = json.loads(egret("log", "stats", log, "--json"))
     table = pq.read_table(log).to_pandas()
     assert told["rows"] == len(table)
     assert math.isclose(told["loss_mean"], table["loss"].mean(), rel_tol=1e-12)
@@ -184,10 +184,10 @@ def test_parts_merge_to_the_whole():
         files.append(SCRATCH / f"part-{place}.jsonl")
         files[-1].write_text("".join(json.dumps(row) + "\n" for row in part))
     out = SCRATCH / "merged.parquet"
-    told = json.loads(egret("exhaust", "merge", *files, "-o", out, "--json"))
+    told = json.loads(egret("log", "merge", *files, "-o", out, "--json"))
     assert (told["rows"], told["duplicates"]) == (3990, 10)
     assert records(out) == rows[:3000] + rows[3010:]
-    assert json.loads(egret("exhaust", "stats", out, "--json"))["seq"]["missing"] == 10
+    assert json.loads(egret("log", "stats", out, "--json"))["seq"]["missing"] == 10
 
 
 if __name__ == "__main__":

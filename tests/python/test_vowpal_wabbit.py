@@ -1,4 +1,4 @@
-"""dsjson of egret's trains the real Vowpal Wabbit, and dsjson of its kind is read by egret."""
+"""egret's dsjson trains the real Vowpal Wabbit, and egret reads dsjson from elsewhere."""
 
 import json
 import random
@@ -35,7 +35,7 @@ def trained(log, high) -> tuple[float, list[str]]:
 
 def test_vowpal_wabbit_takes_the_demo_s_log():
     log, export = demo_log(), SCRATCH / "export.dsjson"
-    told = json.loads(egret("exhaust", "convert", log, "-o", export, "--json"))
+    told = json.loads(egret("log", "convert", log, "-o", export, "--json"))
     assert told["rows"] == 4000
     _, labels = trained(export, 1.0)
     # The action and its cost, to the digits that are printed.
@@ -45,7 +45,7 @@ def test_vowpal_wabbit_takes_the_demo_s_log():
 
 
 def test_vowpal_wabbit_learns_from_the_export():
-    """Blind actions whose best one is a feature: what can be learned is learned, and only that."""
+    """Random actions, with the best one as a feature: Vowpal Wabbit learns from true costs, and not from shuffled ones."""
     chance = random.Random(7)
     log, export, shuffled = (SCRATCH / name for name in ("blind.jsonl", "blind.dsjson", "shuffled.dsjson"))
     rows = []
@@ -55,7 +55,7 @@ def test_vowpal_wabbit_learns_from_the_export():
         mu = {"interval": {"low": 0.0, "high": 10.0}}
         rows.append({"seq": seq, "context": [x, 1.0], "mu": mu, "action": action, "density": 1.0, "loss": loss})
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    egret("exhaust", "convert", log, "-o", export)
+    egret("log", "convert", log, "-o", export)
     learned, _ = trained(export, 10.0)
     lines = [json.loads(line) for line in export.read_text().splitlines()]
     assert all(line["_label_ca"]["pdf_value"] == 0.1 for line in lines)
@@ -68,13 +68,13 @@ def test_vowpal_wabbit_learns_from_the_export():
     # Blind actions cost 1/3.
     assert 0.25 < blind < 0.42 and learned < 0.75 * blind, (learned, blind)
     # What egret left in the line no longer agrees with the label, and it says so.
-    error = refused("exhaust", "convert", shuffled, "-o", SCRATCH / "none.parquet")
+    error = refused("log", "convert", shuffled, "-o", SCRATCH / "none.parquet")
     assert "_label_ca and egret do not say the same" in error, error
 
 
 def test_the_way_back_loses_nothing():
     log, export = demo_log(), SCRATCH / "export.dsjson"
-    egret("exhaust", "convert", log, "-o", export)
+    egret("log", "convert", log, "-o", export)
     assert records(export) == records(log)
 
 
@@ -93,7 +93,7 @@ def test_the_density_is_by_length():
     }
     log, export = SCRATCH / "one.jsonl", SCRATCH / "one.dsjson"
     log.write_text(json.dumps(row) + "\n")
-    egret("exhaust", "convert", log, "-o", export)
+    egret("log", "convert", log, "-o", export)
     line = json.loads(export.read_text())
     assert line["_label_ca"] == {"cost": 0.25, "pdf_value": 0.05, "action": 12.5}
     assert line["c"] == {"x": {"warm": 0.5, "old": 2.0}}
@@ -101,9 +101,9 @@ def test_the_density_is_by_length():
     # A line of another's: dP/dmu is back.
     del line["egret"]
     export.write_text(json.dumps(line) + "\n")
-    assert "--low" in refused("exhaust", "head", export)
+    assert "--low" in refused("log", "head", export)
     out = SCRATCH / "back.jsonl"
-    egret("exhaust", "convert", export, "-o", out, "--low", -10, "--high", 30)
+    egret("log", "convert", export, "-o", out, "--low", -10, "--high", 30)
     back = json.loads(out.read_text())
     assert (back["density"], back["loss"], back["action"], back["passProb"]) == (2.0, 0.25, 12.5, 0.5)
     assert back["context"] == {"x.old": 2.0, "x.warm": 0.5}
@@ -113,7 +113,7 @@ def test_the_density_is_by_length():
         ({"loss": None}, "has no loss yet"),
     ]:
         log.write_text(json.dumps(row | changed) + "\n")
-        error = refused("exhaust", "convert", log, "-o", export)
+        error = refused("log", "convert", log, "-o", export)
         assert reason in error and "row 1" in error, error
 
 
@@ -127,9 +127,9 @@ def test_text_features_are_hashed_when_asked_for():
     }
     log, out = SCRATCH / "text.dsjson", SCRATCH / "text.jsonl"
     log.write_text(json.dumps(line) + "\n")
-    error = refused("exhaust", "convert", log, "-o", out, "--low", 0, "--high", 10)
+    error = refused("log", "convert", log, "-o", out, "--low", 0, "--high", 10)
     assert "device" in error and "--hash-bits" in error, error
-    egret("exhaust", "convert", log, "-o", out, "--low", 0, "--high", 10, "--hash-bits", 18)
+    egret("log", "convert", log, "-o", out, "--low", 0, "--high", 10, "--hash-bits", 18)
     record = json.loads(out.read_text())
     assert record["context"]["dim"] == 2**18 and sorted(record["context"]["values"]) == [1.0, 30.0]
     assert record["density"] == 1.0 and record["time"] == "2021-02-04T16:31:29.246Z"

@@ -24,7 +24,7 @@ pub struct AuditArgs {
     /// A folder of saved models (*.egret)
     #[arg(long = "models", value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Learn the models that are not given from the log: the events decided by one are the batch that makes the next
+    /// Learn missing models from the log: the events that one model decided are the batch that makes the next
     #[arg(long)]
     relearn: bool,
     /// Replay only the first of every N decisions
@@ -33,10 +33,10 @@ pub struct AuditArgs {
     /// The probability with which a correct log ever raises an alarm
     #[arg(long, default_value_t = 0.01)]
     alpha: f64,
-    /// Skip rows that are not records; keep them in this file
+    /// Skip bad rows; write them to this file
     #[arg(long, value_name = "FILE")]
     skip_bad: Option<PathBuf>,
-    /// Print JSON and nothing else
+    /// Print one JSON object and nothing else
     #[arg(long)]
     json: bool,
     /// The evidence over time (.svg, .png), or a page with the table too (.html)

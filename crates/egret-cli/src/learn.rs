@@ -27,7 +27,7 @@ pub struct LearnArgs {
     /// What it is fitted to
     #[arg(long, value_enum, default_value = "ips", conflicts_with = "paper")]
     method: MethodName,
-    /// The paper's offline protocol: a network by dm and by ips, events dealt out at random, the better one counts
+    /// The paper's offline protocol: a network by dm and by ips, events assigned at random, the better one kept
     #[arg(long)]
     paper: bool,
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub struct LearnArgs {
     /// Go on from the state in the folder of --checkpoint, to the same model as without a break
     #[arg(long, requires = "checkpoint")]
     resume: bool,
-    /// The probability with which the interval on test rows holds
+    /// The probability with which the interval on test rows holds the value
     #[arg(long, default_value_t = 0.95)]
     level: f64,
     /// Print one JSON object and nothing else

@@ -127,7 +127,7 @@ fn explained(error: &anyhow::Error) -> String {
 fn advice(error: &anyhow::Error) -> &'static str {
     match error.downcast_ref::<JobError>() {
         Some(job) if job.can_skip() => {
-            "; mend the row, or keep such rows aside with --skip-bad FILE (`egret log check` lists them all)"
+            "; mend the row, or skip bad rows with --skip-bad FILE (`egret log check` lists them all)"
         }
         _ => "",
     }

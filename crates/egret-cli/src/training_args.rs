@@ -16,10 +16,10 @@ pub struct LogArgs {
     /// The action space, where the log does not say it: interval:0,1 box:0,1,0,5 sphere:3 simplex:1,1,1 items:100
     #[arg(long, value_name = "SPACE")]
     pub space: Option<Space>,
-    /// What an oracle sees of each item: a file with one line of numbers, commas between them, for each
+    /// The features of items: a file with one line of comma-separated numbers for each item
     #[arg(long, value_name = "FILE")]
     pub embeddings: Option<PathBuf>,
-    /// Skip rows that are not records; keep them in this file
+    /// Skip bad rows; write them to this file
     #[arg(long, value_name = "FILE")]
     pub skip_bad: Option<PathBuf>,
 }
@@ -85,7 +85,7 @@ pub enum MethodName {
 pub enum CriterionName {
     /// The method's own squared error: steady
     Error,
-    /// The estimated loss of the served policy: what one is after, and noisy
+    /// The estimated loss of the served policy: the goal itself, but noisy
     Value,
 }
 
@@ -96,7 +96,7 @@ pub struct TrainingArgs {
     /// The largest weight, for ips and dr
     #[arg(long, value_name = "CAP", default_value_t = 5.0)]
     pub clip: f64,
-    /// Point masses count as much as the cap, for ips; left out otherwise, as 1/p is 0 there
+    /// Give point masses the weight --clip, for ips; without it they are left out
     #[arg(long)]
     pub count_point_masses: bool,
     /// Folds of first fits, for dr
@@ -108,10 +108,10 @@ pub struct TrainingArgs {
     /// Gradient steps for each batch [default: 2; 1 for ridge and vaw]
     #[arg(long, value_name = "N")]
     pub steps: Option<usize>,
-    /// The most passes over the log [default: 100; 1 for ridge and vaw]
+    /// The largest number of passes over the log [default: 100; 1 for ridge and vaw]
     #[arg(long, value_name = "N")]
     pub epochs: Option<u32>,
-    /// Epochs without a better validation that end training
+    /// Training ends after so many epochs without a better validation
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub patience: u32,
     /// What has to get better on validation rows
@@ -120,7 +120,7 @@ pub struct TrainingArgs {
     /// How the model is to be served, for its value: best-of:M or smooth:TAU
     #[arg(long = "serve", value_name = "POLICY", default_value = "best-of:8")]
     pub policy: ServedPolicy,
-    /// Shares of the log to train on, to stop by, and to judge by, in its order
+    /// The shares of the log for training, for stopping and for judging, in the order of the log
     #[arg(
         long,
         value_name = "A,B,C",
@@ -129,7 +129,7 @@ pub struct TrainingArgs {
         default_value = "0.8,0.1,0.1"
     )]
     pub split: Vec<f64>,
-    /// Deal events out to the three parts at random, as the paper does
+    /// Assign events to the three parts at random, as the paper does
     #[arg(long)]
     pub shuffle: bool,
     /// The same seed gives the same model, on any machine and any number of cores

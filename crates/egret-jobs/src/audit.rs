@@ -11,9 +11,10 @@ use egret_offline::{
 use serde::{Deserialize, Serialize};
 
 use crate::error::{JobError, Place};
-use crate::log_source::LogReader;
-use crate::log_source::{LogSource, load_model};
+use crate::log_reader::LogReader;
+use crate::log_source::LogSource;
 use crate::progress::Progress;
+use crate::saved_model::load_model;
 
 /// What is to be audited, and with which models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,9 +26,9 @@ pub struct AuditRequest {
     pub models: Vec<PathBuf>,
     /// A folder of saved models (*.egret).
     pub model_folder: Option<PathBuf>,
-    /// Learn the models that are not given from the log: the events decided by one are the batch that makes the next.
+    /// Learn missing models from the log: the events that one model decided are the batch that makes the next.
     pub relearn: bool,
-    /// Replay only the first of every so many decisions.
+    /// Replay one in so many decisions.
     pub replay_every: u64,
     /// The probability with which a correct log ever raises an alarm.
     pub alpha: f64,
@@ -61,7 +62,7 @@ pub struct AuditReport {
 }
 
 /// Events whose record lacks what the checks of g and z need.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Unchecked {
     /// How many.
     pub events: u64,
@@ -143,7 +144,7 @@ fn replayer<A: ActionKind>(
     if files.is_empty() && request.relearn {
         return Err(JobError::request(
             "relearn",
-            "it begins with a model: give the one before the log's first event (--model FILE)",
+            "it needs the model from before the first event of the log (--model FILE)",
         ));
     }
     let mut replayer: Option<Replayer<Context, A>> = None;

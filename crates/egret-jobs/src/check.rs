@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
 use crate::log_source::LogSource;
-use crate::progress::Progress;
-use crate::progress::{Step, tell};
+use crate::progress::{Progress, Step, tell, tell_rows};
 
 /// Which log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,7 +51,7 @@ pub struct Mistake {
 }
 
 /// A row that is not a record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BadRow {
     /// The file.
     pub file: PathBuf,
@@ -75,10 +74,9 @@ pub fn check(request: &CheckRequest, progress: &dyn Progress) -> Result<CheckRep
             Err(ReadError::File { file, error }) => report.add(file, None, &error, request.named),
             Err(error) => return Err(error.into()),
         }
-        if (report.rows + report.bad).is_multiple_of(4_096) {
-            tell(progress, Step::Read(reader.progress()))?;
-        }
+        tell_rows(progress, report.rows + report.bad, || reader.progress())?;
     }
+    tell(progress, Step::Read(1.0))?;
     report
         .mistakes
         .sort_by_key(|mistake| std::cmp::Reverse(mistake.rows));

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
 use crate::log_source::LogSource;
-use crate::progress::Progress;
-use crate::progress::{Step, tell};
+use crate::progress::{Progress, Step, tell, tell_rows};
 
 /// What is to be written, and where.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,9 +15,9 @@ use crate::progress::{Step, tell};
 pub struct ConvertRequest {
     /// The log.
     pub log: LogSource,
-    /// The file, which appears when it is whole.
+    /// The file to write; it appears when it is complete.
     pub output: PathBuf,
-    /// Its format; by the ending of its name if absent.
+    /// Its format. If absent, the ending of its name tells it.
     #[serde(default)]
     pub format: Option<Format>,
     /// Names for features that have none: each becomes a column.
@@ -27,13 +26,13 @@ pub struct ConvertRequest {
 }
 
 /// What was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConvertReport {
     /// Records in the file.
     pub rows: u64,
     /// The file.
     pub output: PathBuf,
-    /// Rows that are not records.
+    /// Bad rows that were skipped.
     pub skipped: u64,
     /// Where they are.
     pub skipped_file: Option<PathBuf>,
@@ -62,10 +61,9 @@ pub fn convert(
             Err(error) => return Err(error.into()),
         }
         rows += 1;
-        if rows.is_multiple_of(4_096) {
-            tell(progress, Step::Read(reader.progress()))?;
-        }
+        tell_rows(progress, rows, || reader.progress())?;
     }
+    tell(progress, Step::Read(1.0))?;
     if rows == 0 && reader.skipped() == 0 {
         return Err(JobError::Log(
             "the log holds no record: nothing was written".to_owned(),

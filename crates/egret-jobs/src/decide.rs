@@ -8,9 +8,8 @@ use egret::{AnyAction, Context};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{JobError, Place};
-use crate::log_source::load_model;
-use crate::progress::Progress;
-use crate::progress::{Step, tell};
+use crate::progress::{Progress, Step, tell};
+use crate::saved_model::load_model;
 
 /// Which model decides, and for which contexts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +19,7 @@ pub struct DecideRequest {
     pub model: PathBuf,
     /// The contexts.
     pub contexts: ContextSource,
-    /// The number of the first event; the others follow. Two decisions with one number share their random numbers.
+    /// The number of the first event; the others follow. Never use a number twice: its random numbers would repeat.
     #[serde(default)]
     pub first_event: u64,
 }
@@ -29,7 +28,7 @@ pub struct DecideRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextSource {
-    /// They are here.
+    /// In the request itself.
     Given(Vec<Context>),
     /// A table: `.csv` with a line of names and then lines of numbers, or JSON lines, each a list of numbers.
     Table(PathBuf),

@@ -7,14 +7,14 @@ use egret::{DecideError, ModelError};
 use egret_log::{ReadError, WriteError};
 use egret_offline::{CandidateError, EvaluationError, SelectionError};
 
-/// Why a job was not done.
+/// Why a job failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
-    /// Somebody ended it.
+    /// [`Progress`](crate::Progress) ended it.
     #[error("the job was cancelled: nothing was written")]
     Cancelled,
-    /// A field of the request cannot be what it is.
+    /// A field of the request is invalid.
     #[error("{field}: {problem}")]
     Request {
         /// Which field.
@@ -57,7 +57,7 @@ pub enum JobError {
     },
     /// A model cannot be loaded.
     #[error(
-        "{} is not a model that this egret reads (`egret learn` and `egret demo` write some): {source}",
+        "{} is not a model that this egret can read (`egret learn` and `egret demo` write models): {source}",
         file.display()
     )]
     Model {
@@ -66,7 +66,7 @@ pub enum JobError {
         /// Why.
         source: ModelError,
     },
-    /// The numbers of the evaluation cannot be made.
+    /// The evaluation failed.
     #[error(transparent)]
     Evaluation(#[from] EvaluationError),
     /// Training failed.
@@ -80,7 +80,7 @@ pub enum JobError {
     Decide(#[from] DecideError),
 }
 
-/// Where in the files something is.
+/// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file.
@@ -126,20 +126,20 @@ impl JobError {
         }
     }
 
-    /// Where in the files the cause is, if it is in one row.
+    /// The row and field to blame, if it is one row.
     pub fn place(&self) -> Option<Place> {
         match self {
             Self::Record { place, .. } => Some(place.clone()),
-            Self::Read(ReadError::Row { file, row, .. }) => Some(Place {
+            Self::Read(ReadError::Row { file, row, error }) => Some(Place {
                 file: file.as_path().into(),
                 row: *row,
-                field: None,
+                field: error.field().map(str::to_owned),
             }),
             _ => None,
         }
     }
 
-    /// Whether rows like the one to blame can be set aside, so that the job goes on without them.
+    /// Whether the job could go on without the bad row, by [`LogSource::skip_bad`](crate::LogSource::skip_bad).
     pub fn can_skip(&self) -> bool {
         matches!(self, Self::Read(ReadError::Row { .. }))
     }

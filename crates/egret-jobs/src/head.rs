@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
 use crate::log_source::LogSource;
-use crate::progress::Progress;
+use crate::progress::{Progress, Step, tell, tell_rows};
 
 /// Which log, and how much of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,12 +27,16 @@ impl Default for HeadRequest {
 }
 
 /// The first records, in order.
-pub fn head(request: &HeadRequest, _: &dyn Progress) -> Result<Vec<Record>, JobError> {
+pub fn head(request: &HeadRequest, progress: &dyn Progress) -> Result<Vec<Record>, JobError> {
     let mut reader = request.log.reader()?;
-    let records = reader
-        .by_ref()
-        .take(request.rows)
-        .collect::<Result<_, _>>()?;
+    let mut records = Vec::new();
+    while records.len() < request.rows
+        && let Some(record) = reader.next()
+    {
+        records.push(record?);
+        tell_rows(progress, records.len() as u64, || reader.progress())?;
+    }
+    tell(progress, Step::Read(1.0))?;
     reader.finish()?;
     Ok(records)
 }

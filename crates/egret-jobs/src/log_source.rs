@@ -1,13 +1,11 @@
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use egret::{AnyModel, Kind, Space};
-use egret_log::{OnBad, Reader, Record, Skipped};
+use egret::Space;
+use egret_log::{OnBad, Reader};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{JobError, Place};
-use crate::progress::Progress;
-use crate::progress::{Step, tell};
+use crate::error::JobError;
+use crate::log_reader::LogReader;
 
 /// Which log a job reads.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -15,11 +13,11 @@ use crate::progress::{Step, tell};
 pub struct LogSource {
     /// Files of Parquet, JSON lines or dsjson, and folders of them, in order.
     pub paths: Vec<PathBuf>,
-    /// Where rows that are not records go; without it the first one is an error.
+    /// Bad rows are skipped and written to this file. Without it the first bad row is an error.
     pub skip_bad: Option<PathBuf>,
-    /// The interval of the actions, where dsjson does not say it.
+    /// The interval of the actions, for dsjson that does not say it.
     pub interval: Option<(f64, f64)>,
-    /// The features of dsjson are hashed to 2^bits places, so that text can be among them.
+    /// Hashes the features of dsjson to 2^bits places, which allows text features.
     pub hash_bits: Option<u32>,
 }
 
@@ -32,10 +30,16 @@ impl LogSource {
         }
     }
 
-    pub(crate) fn reader(&self) -> Result<Reader, JobError> {
+    /// An error unless there is a file or folder to read.
+    pub(crate) fn check(&self) -> Result<(), JobError> {
         if self.paths.is_empty() {
             return Err(JobError::request("log", "no file or folder is given"));
         }
+        Ok(())
+    }
+
+    pub(crate) fn reader(&self) -> Result<Reader, JobError> {
+        self.check()?;
         let on_bad = match &self.skip_bad {
             None => OnBad::Stop,
             Some(file) => OnBad::Skip(file.clone()),
@@ -55,88 +59,6 @@ impl LogSource {
 
     /// Opens the log and looks at its first record.
     pub(crate) fn open(&self) -> Result<LogReader, JobError> {
-        let mut reader = self.reader()?;
-        let first = reader.next().transpose()?;
-        let first = first.ok_or_else(|| JobError::Log("the log holds no record".to_owned()))?;
-        Ok(LogReader {
-            kind: first.action.kind(),
-            space: first.mu.clone(),
-            first_place: place_of(&reader),
-            first: Some(first),
-            reader,
-            rows: 0,
-        })
+        LogReader::new(self.reader()?)
     }
-}
-
-/// The records of a log, the first of which was looked at already.
-pub(crate) struct LogReader {
-    reader: Reader,
-    first: Option<Record>,
-    first_place: Place,
-    /// The kind of action of the first record.
-    pub kind: Kind,
-    /// The space of the first record, if it says it.
-    pub space: Option<Arc<Space>>,
-    rows: u64,
-}
-
-/// Rows between two reports of progress.
-const EVERY: u64 = 4_096;
-
-impl LogReader {
-    /// The next record and where it is; tells of progress now and then.
-    pub(crate) fn next(
-        &mut self,
-        progress: &dyn Progress,
-    ) -> Result<Option<(Place, Record)>, JobError> {
-        let next = match self.first.take() {
-            Some(record) => Some((self.first_place.clone(), record)),
-            None => {
-                let record = self.reader.next().transpose()?;
-                record.map(|record| (place_of(&self.reader), record))
-            }
-        };
-        if next.is_some() {
-            self.rows += 1;
-        }
-        if self.rows.is_multiple_of(EVERY) {
-            tell(progress, Step::Read(self.reader.progress()))?;
-        }
-        Ok(next)
-    }
-
-    /// How many features the first record has; before it is taken.
-    pub(crate) fn context_dim(&self) -> usize {
-        self.first.as_ref().map_or(0, |first| first.context.dim())
-    }
-
-    /// Records read so far.
-    pub(crate) fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    pub(crate) fn finish(self) -> Result<Skipped, JobError> {
-        Ok(self.reader.finish()?)
-    }
-}
-
-fn place_of(reader: &Reader) -> Place {
-    Place {
-        file: reader.file(),
-        row: reader.row(),
-        field: None,
-    }
-}
-
-/// Loads a saved model.
-pub fn load_model(file: &Path) -> Result<AnyModel, JobError> {
-    let bytes = std::fs::read(file).map_err(|source| JobError::File {
-        file: file.to_owned(),
-        source,
-    })?;
-    AnyModel::load(&bytes).map_err(|source| JobError::Model {
-        file: file.to_owned(),
-        source,
-    })
 }

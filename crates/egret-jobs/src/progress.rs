@@ -4,11 +4,11 @@ use egret_offline::Epoch;
 
 use crate::error::JobError;
 
-/// Is told how far a job has come, and may end it.
+/// Hears how far a job has come, and may end it.
 ///
 /// Any function of a [`Step`] is one: `&|step: Step| { …; ControlFlow::Continue(()) }`.
 pub trait Progress: Sync {
-    /// `Break` ends the job with [`JobError::Cancelled`]; nothing is written then.
+    /// `Break` ends the job with [`JobError::Cancelled`]. No output is written then; a checkpoint of training stays.
     fn step(&self, step: Step<'_>) -> ControlFlow<()>;
 }
 
@@ -25,11 +25,11 @@ pub enum Step<'a> {
     Read(f64),
     /// A pass over the training rows.
     Epoch(&'a Epoch),
-    /// So many of so many candidates were trained.
+    /// Some of the candidates were trained.
     Trained {
-        /// Done.
+        /// How many so far.
         done: usize,
-        /// Of all.
+        /// How many there are.
         of: usize,
     },
 }
@@ -42,6 +42,21 @@ impl Progress for Silent {
     fn step(&self, _: Step<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+}
+
+/// Rows between two reports of progress.
+const EVERY: u64 = 4_096;
+
+/// Tells of reading after every few thousand rows; `share` is the share of the log that was read.
+pub(crate) fn tell_rows(
+    progress: &dyn Progress,
+    rows: u64,
+    share: impl FnOnce() -> f64,
+) -> Result<(), JobError> {
+    if rows.is_multiple_of(EVERY) {
+        tell(progress, Step::Read(share()))?;
+    }
+    Ok(())
 }
 
 /// Tells of a step; an error where the job is to end.

@@ -10,10 +10,9 @@ use egret_offline::{
 use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
-use crate::progress::Progress;
-use crate::progress::Step;
+use crate::progress::{Progress, Step};
 use crate::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
-use crate::training_data::{TrainingEvents, check_level};
+use crate::training::{TrainingEvents, check_level};
 
 /// Which candidates, and what they learn from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,7 +24,7 @@ pub struct SelectRequest {
     pub candidates: Vec<CandidateRequest>,
     /// The parts of the log.
     pub split: SplitRequest,
-    /// Of every random number.
+    /// Seeds everything random.
     pub seed: u64,
     /// The probability with which all intervals hold at once.
     pub level: f64,

@@ -10,12 +10,11 @@ use egret_offline::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use crate::training_data::{CandidateRequest, Counts, SplitRequest, TrainingLog};
+pub use crate::training::{CandidateRequest, Counts, SplitRequest, TrainingLog};
 
 use crate::error::JobError;
-use crate::progress::Progress;
-use crate::progress::{Step, tell};
-use crate::training_data::{TrainingEvents, check_level};
+use crate::progress::{Progress, Step, tell};
+use crate::training::{TrainingEvents, check_level};
 
 /// What is learned from, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,11 +25,11 @@ pub struct TrainRequest {
     /// Oracle and training.
     pub candidate: CandidateRequest,
     /// The paper's offline protocol in place of the candidate: a network by dm and by clipped ips, events dealt out at
-    /// random, the better one counts.
+    /// random, the better one is kept.
     pub paper: bool,
     /// The parts of the log.
     pub split: SplitRequest,
-    /// Of every random number: the same seed gives the same model.
+    /// Seeds everything random: the same seed gives the same model.
     pub seed: u64,
     /// The probability with which the interval on test rows holds.
     pub level: f64,
@@ -209,7 +208,7 @@ fn earlier(request: &TrainRequest) -> Result<Option<Checkpoint>, JobError> {
     }
     if !request.resume {
         let problem = format!(
-            "{} is of an earlier training: go on from it (--resume), or name another",
+            "{} is from an earlier training: go on from it (--resume), or name another file",
             file.display()
         );
         return Err(JobError::request("checkpoint", problem));

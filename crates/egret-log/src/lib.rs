@@ -1,6 +1,34 @@
-//! The log of egret's decisions, the exhaust: Parquet, JSON lines, dsjson.
+//! The log of egret's decisions: Parquet, JSON lines, dsjson.
 //!
-//! docs/exhaust.md describes each column.
+//! | you want                                       | type                                           |
+//! |------------------------------------------------|------------------------------------------------|
+//! | one event: context, action, propensity, loss   | [`Record`]                                     |
+//! | to write records to a file                     | [`Writer`]                                     |
+//! | to read records from files and folders         | [`Reader`]                                     |
+//! | a few columns of numbers, fast                 | [`ColumnScan`]                                 |
+//! | many logs as one, in order of `seq`            | [`Merge`]                                      |
+//!
+//! A file holds one [`Format`]; its ending says which. Readers check every row, and an error names file, row and field.
+//! docs/log.md describes each column.
+//!
+//! ```
+//! use egret::{Context, Density, Loss, Propensity};
+//! use egret_log::{Format, OnBad, Reader, Record, Writer};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let file = folder.path().join("log.jsonl");
+//! let drawn = Propensity::Density(Density::new(2.5)?);
+//! let mut record = Record::bare(Context::dense(vec![0.1, 0.7])?, 19.5.into(), drawn);
+//! record.loss = Some(Loss::new(0.25)?);
+//! let mut writer = Writer::create(&file, Format::JsonLines)?;
+//! writer.write(&record)?;
+//! writer.finish()?;
+//!
+//! for read in Reader::open(&[&file], OnBad::Stop)? {
+//!     assert_eq!(read?, record);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod format;
 mod json;

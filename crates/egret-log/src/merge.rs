@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use crate::reader::{OnBad, ReadError, Reader, expand};
 use crate::record::{Record, RowError};
 
-/// The records of many files as one log in order of `seq`, then of `loop`. Each file has to be in that order itself.
+/// Reads many files as one log, in order of `seq`, then of `loop`. Each file must be in that order itself.
 ///
-/// A record that comes twice, in parts that overlap, comes out once. Two different records with one `seq` are an error:
-/// one of them is wrong, or they are of two logs.
+/// Where files overlap, a record that is in both comes out once. Two different records with one `seq` and `loop` are an
+/// error: one of them is wrong, or they belong to two logs.
 ///
 /// Every file is open at once, with a few thousand rows in memory.
 pub struct Merge {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// A file that appears under its name only when it is whole: until then it has another one, beside it.
+/// A file that appears under its name only when it is complete. Until then it has a temporary name beside it.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
@@ -12,7 +12,7 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Starts a file; if it is dropped before [`finish`](Self::finish), nothing is left of it.
+    /// Starts a file. If it is dropped before [`finish`](Self::finish), it is deleted.
     pub fn create(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let file = beside(&path)?;
@@ -44,7 +44,7 @@ impl Write for OutputFile {
     }
 }
 
-/// A temporary file in the same folder, with the rights any new file has.
+/// A temporary file in the same folder, with the permissions of any new file.
 pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

@@ -16,12 +16,12 @@ use crate::output_file::OutputFile;
 use crate::parquet::source::ParquetSource;
 use crate::record::{Record, RowError, bad_row::BadRow};
 
-/// The records of files and folders, in order, in memory that does not grow with them.
+/// Reads the records of files and folders, in order. Memory does not grow with the log.
 ///
-/// A folder stands for its `*.parquet`, `*.jsonl` and `*.dsjson` in order of name, and for those of its folders. The format goes by
-/// the ending of the name, or by the first bytes where that says nothing.
+/// A folder stands for its `*.parquet`, `*.jsonl` and `*.dsjson` files in order of name, and for those of its folders. The
+/// ending of a name tells the format; the first bytes do where it does not.
 ///
-/// Features that have names come in the order that the first record has them in.
+/// Named features are brought into the order of the first record.
 pub struct Reader {
     files: VecDeque<(PathBuf, u64)>,
     source: Option<(Arc<Path>, u64, Source)>,
@@ -40,14 +40,14 @@ pub struct Reader {
 pub enum OnBad {
     /// Reading ends with an error that names file and row.
     Stop,
-    /// The row is counted, and kept in this file of JSON lines: `file`, `row`, `reason`, `content`.
+    /// The row is skipped and written to this file of JSON lines, as `file`, `row`, `reason` and `content`.
     Skip(PathBuf),
 }
 
 /// What was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// How many rows, or whole files that could not be opened as what they are.
+    /// How many rows were skipped. A file that cannot be opened counts as one.
     pub rows: u64,
     /// Where they are, if there are any.
     pub file: Option<PathBuf>,
@@ -92,7 +92,7 @@ impl Reader {
         self
     }
 
-    /// The features of dsjson are hashed to 2^`bits` places, so that text can be among them; at most 30 bits.
+    /// Hashes the features of dsjson to 2^`bits` places, which allows text features. At most 30 bits.
     pub fn with_hashed_features(mut self, bits: u32) -> Self {
         self.dsjson.hash_bits = Some(bits.min(30));
         self
@@ -132,18 +132,18 @@ impl Reader {
         self.skipped
     }
 
-    /// What the features are called, where the first record had names for them.
+    /// The names of the features, if the first record has them.
     pub fn features(&self) -> Option<&[String]> {
         self.features.as_deref()
     }
 
-    /// Puts a record aside that was read well and cannot be used, with the reason. An error where bad rows end the reading.
+    /// Skips a record that was read well but cannot be used, for this reason. An error under [`OnBad::Stop`].
     pub fn put_aside(&mut self, record: &Record, error: RowError) -> Result<(), ReadError> {
         let bad = self.bad(record, error);
         self.refuse(&self.file(), bad)
     }
 
-    /// The next row: a record, or why it is none. Bad rows neither end the reading nor are they put aside.
+    /// The next row: a record, or what is wrong with it. Bad rows do not end the reading, and are not written anywhere.
     pub fn next_row(&mut self) -> Option<Result<Record, ReadError>> {
         if self.ended {
             return None;
@@ -159,7 +159,7 @@ impl Reader {
         }
     }
 
-    /// The file of bad rows is whole and on disk, if there were any.
+    /// Writes the file of bad rows, if there were any.
     pub fn finish(self) -> Result<Skipped, ReadError> {
         let file = match (self.on_bad, self.aside, self.skipped) {
             (OnBad::Skip(path), Some(aside), 1..) => {
@@ -314,7 +314,7 @@ impl Iterator for Reader {
     }
 }
 
-/// Brings named features into the order of the first record; an error if they are not the same.
+/// Brings named features into the order of the first record; an error if the names differ.
 fn align(known: &mut Option<Arc<[String]>>, record: &mut Record) -> Result<(), RowError> {
     let Some(names) = &record.features else {
         return Ok(());

@@ -10,14 +10,14 @@ use crate::output_file::OutputFile;
 use crate::parquet::writer::ParquetWriter;
 use crate::record::{Record, WriteError};
 
-/// Writes records to one file, which appears under its name when [`finish`](Self::finish) succeeds and not before.
+/// Writes records to one file, which appears under its name when [`finish`](Self::finish) succeeds.
 ///
 /// ```
 /// use egret::{Context, Propensity};
 /// use egret_log::{Format, OnBad, Reader, Record, Writer};
 ///
 /// let folder = tempfile::tempdir()?;
-/// let file = folder.path().join("exhaust.parquet");
+/// let file = folder.path().join("log.parquet");
 /// let record = Record::bare(Context::dense(vec![1.0])?, 0.5.into(), Propensity::PointMass);
 /// let mut writer = Writer::create(&file, Format::Parquet)?;
 /// writer.write(&record)?;
@@ -68,19 +68,19 @@ impl Writer {
         })
     }
 
-    /// Names for the features of records that come without: each has a column of its own in Parquet.
+    /// Names for the features of records that have none. In Parquet each becomes a column.
     pub fn with_features(mut self, names: impl Into<Arc<[String]>>) -> Self {
         self.features = Some(names.into());
         self
     }
 
-    /// The interval of the actions, for dsjson of records that do not say it.
+    /// The interval of the actions, for records without `mu` that are written as dsjson.
     pub fn with_interval(mut self, low: f64, high: f64) -> Self {
         self.missing.interval = Some((low, high));
         self
     }
 
-    /// Adds a record. Refuses one that a reader would refuse, and then goes on without it.
+    /// Adds a record. An error if a reader would refuse it; the writer can go on without it.
     pub fn write(&mut self, record: &Record) -> Result<(), WriteError> {
         match &self.features {
             Some(names) if record.features.is_none() => {
@@ -114,7 +114,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The file is whole and on disk; how many records it has.
+    /// Completes the file on disk; returns how many records it has.
     pub fn finish(self) -> Result<u64, WriteError> {
         match self.sink {
             Sink::Parquet(writer) => writer.finish()?,
@@ -130,7 +130,7 @@ impl Writer {
     }
 }
 
-/// The log of a [`DecisionLoop`](egret::DecisionLoop): events are numbered by `seq` in the order in which they come.
+/// The log of a [`DecisionLoop`](egret::DecisionLoop): `seq` counts the events as they come.
 impl<A: ActionKind> EventLog<A> for Writer {
     type Error = WriteError;
 

@@ -350,7 +350,7 @@ pub enum SelectionError {
     #[error(transparent)]
     Learning(#[from] LearningError),
     /// Somebody broke it off.
-    #[error("the selection was broken off")]
+    #[error("the selection was interrupted")]
     Cancelled,
     /// There is no candidate.
     #[error("there is no candidate: name at least one")]

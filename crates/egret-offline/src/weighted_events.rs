@@ -2,7 +2,7 @@
 ///
 /// | field              | symbol      | range   | meaning                                                             |
 /// |--------------------|-------------|---------|---------------------------------------------------------------------|
-/// | `losses`           | ℓ           | [0, 1]  | what the action cost                                                |
+/// | `losses`           | ℓ           | [0, 1]  | loss of the action                                                  |
 /// | `weights`          | w = q/p     | [0, ∞)  | importance weight: the policy's density over the logged one; E w = 1 |
 /// | `predicted`        | f̂(x, a)     | [0, 1]  | predicted loss of the logged action                                 |
 /// | `policy_predicted` | E_q f̂(x, ·) | [0, ∞)  | the policy's predicted loss, or an unbiased estimate of it          |

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-/// Writes a file whole or not at all: beside its place first, then renamed.
+/// Writes a file completely or not at all: under a temporary name first, then renamed.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     write_all(&[(path, bytes)])
 }
 
-/// Makes a folder, and those on its way; one that is there is left as it is.
+/// Makes a folder and its parents, unless it exists.
 pub fn make_folder(path: &Path) -> Result<(), WriteError> {
     std::fs::create_dir_all(path).map_err(|error| WriteError::new(path, error))
 }
 
-/// Writes files that belong together: none is in its place before all are written beside it.
+/// Writes files that belong together: none is renamed into place before all are written.
 pub fn write_all(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
     let mut written = Vec::new();
     for &(path, bytes) in files {

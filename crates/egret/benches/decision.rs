@@ -112,7 +112,7 @@ fn normalizer(criterion: &mut Criterion) {
                 bencher.iter(|| {
                     event += 1;
                     let mut rng = EventRng::new(1, event, Stream::Beta);
-                    // Table 1: f̂ is 1 but for the best 1/(2τ).
+                    // Table 1: f̂ is 1 except on the best 1/(2τ).
                     let mut more = |n: usize, rng: &mut EventRng, out: &mut Vec<f64>| {
                         let start = out.len();
                         out.resize(start + n, 0.0);

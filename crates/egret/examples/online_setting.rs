@@ -1,4 +1,4 @@
-//! The paper's online setting, timed: what a decision and its share of learning cost, for each normaliser.
+//! The paper's online setting, timed: what a decision and its share of learning cost, for each normalizer.
 //!
 //! Corral over 12 τ from 6 to 1024, κ∞ = 4, δ = 0.05, γ = 1 + 18·t, the linear argmin-plus-dispersion oracle on
 //! ten features, batches of 8, one thread. An action a ∈ [0, 1] costs |a − y|.

@@ -1,7 +1,7 @@
-//! How the time of a decision grows with τ: exact normalisation beside the mixture, on an interval.
+//! How the time of a decision grows with τ: exact normalization beside the mixture, on an interval.
 //!
-//! The oracle has learned 4,000 losses of the paper's kind and tells its break points, so that `exact` draws from an
-//! envelope of monotone pieces, whatever τ is; `mixture` draws some 10τ actions blindly.
+//! The oracle has learned 4,000 losses of the paper's kind and knows its break points. So `exact` samples from an envelope
+//! over monotone pieces, whatever τ is; `mixture` draws about 10τ actions from μ.
 //!
 //! `cargo run --release -p egret --example tau_curve`
 
@@ -18,7 +18,7 @@ const FEATURES: usize = 10;
 /// That of the paper's schedule after 500 batches.
 const GAMMA: f64 = 9_001.0;
 const DECISIONS: u64 = 50;
-/// The least of so many short runs is shown: others may use the machine.
+/// The fastest of this many short runs is shown, since others may use the machine.
 const RUNS: usize = 100;
 
 fn main() -> Result<(), Box<dyn Error>> {

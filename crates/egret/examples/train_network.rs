@@ -85,7 +85,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Seconds on the CPU, where the system tells: others on a busy machine are then not counted. Else those on the clock.
+/// CPU seconds of this process if the system reports them, so that other programs do not count; otherwise wall time.
 struct Stopwatch {
     on_cpu: Option<u64>,
     clock: Instant,

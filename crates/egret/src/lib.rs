@@ -1,4 +1,52 @@
-//! Decisions in action spaces too large to list, learned online, with a log that stays reusable.
+//! Contextual bandits for action spaces too large to list: prices, doses, vectors of knobs, large catalogues.
+//!
+//! For each context egret chooses an action, states the probability density with which it was chosen, and learns from the
+//! loss that follows. The method is CappedIGW (Rucker, Zhu and Mineiro 2023, arXiv 2302.08551): the lower the
+//! predicted loss of an action, the likelier it is, and every action keeps a positive density. The log of decisions can
+//! therefore evaluate and train other policies later, with unbiased importance weights.
+//!
+//! ```
+//! use egret::{Context, DecisionLoop, Interval, Loss, Model};
+//!
+//! let prices = Interval::new(5.0, 50.0)?;
+//! let mut shop = DecisionLoop::new(Model::new(prices, 2)?); // contexts have two features
+//! for customer in 0..20 {
+//!     let x = Context::dense(vec![f64::from(customer % 5), 1.0])?;
+//!     let decision = shop.decide(x)?; // an action, its density, and what replays it
+//!     let sold = decision.action < 10.0 + 5.0 * f64::from(customer % 5);
+//!     let loss = if sold { 1.0 - decision.action / 50.0 } else { 1.0 };
+//!     shop.learn(decision.event, Loss::new(loss)?)?; // now, or much later
+//! }
+//! let x = Context::dense(vec![2.0, 1.0])?;
+//! let price = shop.model().best(&x)?;
+//! assert!((5.0..=50.0).contains(&price));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where to look
+//!
+//! | you want to                                | take                                                            |
+//! |--------------------------------------------|-----------------------------------------------------------------|
+//! | decide and learn                           | [`Model`]; [`AnyModel`] if the kind of action is known at run time |
+//! | have events numbered, matched and logged   | [`DecisionLoop`], [`EventLog`]                                  |
+//! | describe the actions                       | [`Interval`], [`UniformBox`], [`Items`], … ([`ActionSpace`])    |
+//! | describe a model as data, or as text       | [`ModelSpec`], [`Space`], [`OracleSpec`]                        |
+//! | explore more or less                       | [`Settings`], [`Explorer`], [`CappedIgw`], [`GammaSchedule`]    |
+//! | read what was decided                      | [`Decision`], [`Propensity`], [`Density`]                       |
+//! | bring your own contexts or action types    | [`Learner`], [`Action`]                                         |
+//! | bring your own oracle                      | [`RegressionOracle`], [`FunctionOracle`]                        |
+//! | bring your own reference measure           | [`ReferenceMeasure`], [`MeasureFn`], [`Product`]                |
+//! | bring your own normalizer                  | [`Normalizer`], [`Learner::with_normalizer`]                    |
+//!
+//! # Guarantees
+//!
+//! - **Same seed, same bits.** A decision depends on (model, settings, seed, event, context) alone, on any machine and any
+//!   number of threads.
+//! - **Densities.** A stated [`Density`] is finite and positive. Importance weights made from it are unbiased. An action
+//!   without a density is a [`Propensity::PointMass`], so no weight can use it by mistake.
+//! - **Clean input.** Losses outside [0, 1], NaN and infinities are refused when a value is made. On an error nothing is
+//!   learned.
+//! - **No side effects.** No files, no network, no clock, no global state. Saved models are bytes.
 
 mod codec;
 mod event;

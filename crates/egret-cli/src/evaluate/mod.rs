@@ -1,3 +1,7 @@
+//! `egret ope`, also called `egret evaluate`: from flags to a request, from the report to a table and pictures.
+//!
+//! [`OpeArgs`] are the flags and [`ope`] runs them. `figures` draws; the job itself is `egret_jobs::evaluate`.
+
 mod figures;
 
 pub use figures::{ForestRow, forest};
@@ -64,13 +68,13 @@ pub struct OpeArgs {
     /// Resampled logs of the bootstrap
     #[arg(long, value_name = "N", default_value_t = 200)]
     replicates: usize,
-    /// Draws of a policy that its mean prediction is taken over
+    /// How many draws of a policy its mean prediction is taken over
     #[arg(long, value_name = "N", default_value_t = 16)]
     draws: usize,
     /// The seed of what is drawn for policies and of the bootstrap
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Skip rows that are not records; keep them in this file
+    /// Skip bad rows; write them to this file
     #[arg(long, value_name = "FILE")]
     skip_bad: Option<PathBuf>,
     /// Print a JSON list and nothing else

@@ -13,7 +13,7 @@ pub struct CompareArgs {
     /// The learner that others are compared with [default: the first]
     #[arg(long, value_name = "LEARNER")]
     baseline: Option<String>,
-    /// How often an interval holds what it is of
+    /// The probability with which an interval holds its value
     #[arg(long, value_name = "P", default_value_t = 0.9)]
     confidence: f64,
     /// Only these learners, once for each

@@ -24,7 +24,7 @@ enum What {
     Table1,
     /// SmoothIGW and CappedIGW on every data set, paired by seed
     Online,
-    /// What a network learns from the log (the exhaust) of each
+    /// What a network learns from the log of each
     Offline,
     /// How often SmoothIGW plays its greedy action
     Greedy,
@@ -56,16 +56,16 @@ pub struct PaperArgs {
     /// Folder with the paper's data sets (Parquet, CSV or ARFF, named by OpenML id: 150_covertype.parquet)
     #[arg(long, value_name = "DIR", conflicts_with = "simulated")]
     data: Option<PathBuf>,
-    /// Fetch from OpenML what --data has not; it is kept in a cache, and fetched once
+    /// Download from OpenML what is not in --data, into a cache
     #[arg(long, conflicts_with = "simulated")]
     openml: bool,
-    /// Ask only the cache of OpenML, no network
+    /// Use only the cache of OpenML, no network
     #[arg(long, requires = "openml")]
     offline: bool,
     /// Three simulated problems in place of the paper's data, to see how it works
     #[arg(long)]
     simulated: bool,
-    /// Where results are kept: the same command goes on from there
+    /// The folder for results; the same command resumes from there
     #[arg(long, value_name = "DIR", default_value = "egret-paper")]
     results: PathBuf,
     /// Seeds 1 to N [default: 30, quick: 3]

@@ -47,7 +47,7 @@ pub struct PeersArgs {
     /// A Python 3 in which they are installed
     #[arg(long, value_name = "PATH", default_value = "python3")]
     python: PathBuf,
-    /// Where results are kept: the same command goes on from there
+    /// The folder for results; the same command resumes from there
     #[arg(long, value_name = "DIR", default_value = "egret-peers")]
     results: PathBuf,
     /// How many processes at a time [default: all cores]

@@ -17,7 +17,7 @@ pub struct RunArgs {
     /// Print a file to begin with, which needs no data
     #[arg(long, conflicts_with_all = ["file", "results", "threads", "json"])]
     example: bool,
-    /// Where results are kept: the same command goes on from there [default: results/NAME]
+    /// The folder for results; the same command resumes from there [default: results/NAME]
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
     /// Threads; neither they nor interruptions change a digit [default: all cores]

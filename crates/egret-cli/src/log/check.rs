@@ -21,10 +21,10 @@ pub struct CheckArgs {
     /// Logs: files of Parquet, JSON lines or dsjson, and folders of them
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
-    /// How many bad rows of each sort are named
+    /// How many bad rows of each kind are named
     #[arg(long, value_name = "N", default_value_t = 3)]
     named: usize,
-    /// Print one JSON object, and nothing else
+    /// Print one JSON object and nothing else
     #[arg(long)]
     json: bool,
 }
@@ -57,7 +57,7 @@ pub fn check(args: &CheckArgs) -> Result<(String, bool)> {
         }
     }
     if fault {
-        text += "\nMend these rows, or keep them aside with --skip-bad FILE: every command that reads logs has it.\n";
+        text += "\nMend these rows, or skip them with --skip-bad FILE.\n";
     }
     Ok((text, fault))
 }

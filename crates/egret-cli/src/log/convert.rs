@@ -18,16 +18,16 @@ Examples:
 pub struct ConvertArgs {
     #[command(flatten)]
     input: InputArgs,
-    /// The file to write; it appears when it is whole
+    /// The file to write; it appears when it is complete
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
-    /// The format of the file, where its name does not say it
+    /// The format of the file, if its name does not tell it
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
     /// Names for features that have none: each becomes a column
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     features: Vec<String>,
-    /// Print one JSON object, and nothing else
+    /// Print one JSON object and nothing else
     #[arg(long)]
     json: bool,
 }

@@ -18,13 +18,13 @@ pub struct MergeArgs {
     /// Logs: files of Parquet, JSON lines or dsjson, and folders of them
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
-    /// The file to write; it appears when it is whole
+    /// The file to write; it appears when it is complete
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
-    /// The format of the file, where its name does not say it
+    /// The format of the file, if its name does not tell it
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
-    /// Print one JSON object, and nothing else
+    /// Print one JSON object and nothing else
     #[arg(long)]
     json: bool,
 }

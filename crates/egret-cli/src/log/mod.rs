@@ -1,3 +1,7 @@
+//! `egret log`: one file for each of its commands.
+//!
+//! Each turns its flags into a request, runs the job of that name and prints the report. Start from [`LogCommand`].
+
 mod check;
 mod convert;
 mod head;
@@ -20,7 +24,7 @@ use self::stats::StatsArgs;
 /// What `egret log` can do.
 #[derive(Debug, Subcommand)]
 pub enum LogCommand {
-    /// List everything that is wrong with a log, by sort of mistake
+    /// List everything that is wrong with a log, by kind of mistake
     #[command(after_help = check::EXAMPLES)]
     Check(CheckArgs),
     /// Write logs as one file of Parquet, JSON lines or dsjson
@@ -34,8 +38,8 @@ pub enum LogCommand {
     Stats(StatsArgs),
     /// Make one log of many, in order of seq
     ///
-    /// Each file has to be in order of seq. A record that comes twice, in parts that overlap, is written once; two
-    /// different records with one seq are an error.
+    /// Each file must be in order of seq. Where files overlap, a record that is in both is written once. Two different
+    /// records with one seq are an error.
     #[command(after_help = merge::EXAMPLES)]
     Merge(MergeArgs),
 }
@@ -57,16 +61,16 @@ pub struct InputArgs {
     /// Logs: files of Parquet, JSON lines or dsjson, and folders of them
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
-    /// The least action, which dsjson does not say
+    /// The lowest action, for dsjson that does not say it
     #[arg(long, requires = "high", allow_negative_numbers = true)]
     low: Option<f64>,
-    /// The greatest action, which dsjson does not say
+    /// The highest action, for dsjson that does not say it
     #[arg(long, requires = "low", allow_negative_numbers = true)]
     high: Option<f64>,
-    /// Hash the features of dsjson to 2^BITS places, so that text can be among them
+    /// Hash the features of dsjson to 2^BITS places, which allows text features
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=30))]
     hash_bits: Option<u32>,
-    /// Keep bad rows in this file, with place and reason, and go on; without it the first one is an error
+    /// Skip bad rows; write them to this file with place and reason. Without it the first bad row is an error
     #[arg(long, value_name = "FILE")]
     skip_bad: Option<PathBuf>,
 }

@@ -20,7 +20,7 @@ Examples:
 pub struct StatsArgs {
     #[command(flatten)]
     input: InputArgs,
-    /// Print one JSON object, and nothing else
+    /// Print one JSON object and nothing else
     #[arg(long)]
     json: bool,
 }

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use crate::{egret, folder, stdout};
 
-/// An empty folder with a log of `rows` events on [0, 10], every 5th an atom.
-fn log(name: &str, rows: u64) -> (PathBuf, PathBuf) {
+/// An empty folder with a log of `rows` events on [0, 10], every 5th a point mass.
+pub fn log(name: &str, rows: u64) -> (PathBuf, PathBuf) {
     let folder = folder(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("made");
     let lines = (0..rows).map(|seq| {
-        let atom = seq % 5 == 4;
+        let point_mass = seq % 5 == 4;
         let record = json!({
             "v": 1,
             "seq": seq,
@@ -19,8 +19,8 @@ fn log(name: &str, rows: u64) -> (PathBuf, PathBuf) {
             "context": [seq as f64, 0.5],
             "mu": {"interval": {"low": 0.0, "high": 10.0}},
             "action": seq as f64 % 10.0,
-            "propensity": if atom { "atom" } else { "density" },
-            "density": (!atom).then_some(2.0),
+            "propensity": if point_mass { "atom" } else { "density" },
+            "density": (!point_mass).then_some(2.0),
             "z": 0.5,
             "loss": 0.25,
             "mode": "online",
@@ -32,11 +32,11 @@ fn log(name: &str, rows: u64) -> (PathBuf, PathBuf) {
     (folder, file)
 }
 
-fn text(path: &Path) -> &str {
+pub fn text(path: &Path) -> &str {
     path.to_str().expect("a path in plain letters")
 }
 
-fn refused(arguments: &[&str]) -> String {
+pub fn refused(arguments: &[&str]) -> String {
     let output = egret(arguments);
     assert!(!output.status.success());
     assert!(output.stdout.is_empty());
@@ -68,7 +68,7 @@ fn a_log_goes_round_all_formats() {
     );
     assert_eq!(first, second);
 
-    // PointMasses are no dsjson: an error, or aside.
+    // Point masses are no dsjson: an error, or aside.
     let dsjson = folder.join("log.dsjson");
     let error = refused(&["log", "convert", text(&parquet), "-o", text(&dsjson)]);
     assert!(
@@ -178,6 +178,38 @@ fn head_is_a_table() {
 }
 
 #[test]
+fn check_lists_every_mistake() {
+    let (_, file) = log("check", 10);
+    let told = stdout(egret(&["log", "check", text(&file)]));
+    assert_eq!(told, "10 records, 0 bad rows\n");
+    let lines = fs::read_to_string(&file).expect("written");
+    let spoiled = lines
+        .replace("\"seq\":2,", "\"seq\":-2,")
+        .replace("\"mode\":\"online\"", "\"mode\":\"offline\"");
+    fs::write(&file, format!("{lines}{spoiled}")).expect("written");
+    let output = egret(&["log", "check", "--named", "2", text(&file)]);
+    assert_eq!(output.status.code(), Some(3));
+    let told = String::from_utf8(output.stdout).expect("text");
+    assert!(told.starts_with("10 records, 10 bad rows\n"), "{told}");
+    assert!(
+        told.contains("log.jsonl, row 11: mode is \"offline\""),
+        "{told}"
+    );
+    assert!(told.contains("--skip-bad FILE"), "{told}");
+
+    let output = egret(&["log", "check", "--json", text(&file)]);
+    assert_eq!(output.status.code(), Some(3));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!((&found["rows"], &found["bad"]), (&json!(10), &json!(10)));
+    let rows = found["mistakes"].as_array().expect("a list").iter();
+    assert_eq!(
+        rows.filter_map(|mistake| mistake["rows"].as_u64())
+            .sum::<u64>(),
+        10
+    );
+}
+
+#[test]
 fn errors_say_what_to_do() {
     let (folder, file) = log("errors", 3);
     let out = folder.join("log.csv");
@@ -200,7 +232,7 @@ fn errors_say_what_to_do() {
 
 #[test]
 fn every_help_has_an_example() {
-    for command in ["convert", "head", "stats", "merge"] {
+    for command in ["check", "convert", "head", "stats", "merge"] {
         let help = stdout(egret(&["log", command, "--help"]));
         assert!(help.contains(&format!("egret log {command} ")), "{help}");
     }

@@ -2,6 +2,7 @@
 
 mod audit;
 mod coverage;
+mod decide;
 mod demo;
 mod lab;
 mod lab_run;

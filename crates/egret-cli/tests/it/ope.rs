@@ -326,14 +326,15 @@ fn a_bad_row_is_named_or_set_aside() {
     assert!(kept.contains("ope-bad-row.jsonl"), "{kept}");
 }
 
-/// A point mass counts with weight 0: half of the mass is uniform, so that its density is ½, and the other half is an atom.
+/// A point mass counts with weight 0: half of the mass is uniform, so that its density is ½, and the other half is a point mass.
 #[test]
 fn point_masses_count_with_weight_zero_and_are_said() {
-    let file = path("ope-atoms.jsonl");
+    let file = path("ope-point-masses.jsonl");
     let drawn = r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"density","density":0.5,"loss":0.5,"q":1.0}"#;
-    let atom = r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"atom","loss":0.0,"q":1.0}"#;
-    fs::write(&file, [drawn, atom, drawn, atom].join("\n")).expect("written");
-    let table = path("ope-atoms.parquet");
+    let point_mass =
+        r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"atom","loss":0.0,"q":1.0}"#;
+    fs::write(&file, [drawn, point_mass, drawn, point_mass].join("\n")).expect("written");
+    let table = path("ope-point-masses.parquet");
     stdout(egret(&["log", "convert", &file, "-o", &table]));
     for log in [&file, &table] {
         let rows = rows(&["ope", log, "-p", "column:q", "--json"]);
@@ -346,7 +347,7 @@ fn point_masses_count_with_weight_zero_and_are_said() {
             "{warning}"
         );
     }
-    fs::write(&file, [atom, atom].join("\n")).expect("written");
+    fs::write(&file, [point_mass, point_mass].join("\n")).expect("written");
     let errors = refused(&["ope", &file, "-p", "column:q"]);
     assert!(errors.contains("nothing to weigh"), "{errors}");
 }

@@ -1,5 +1,6 @@
 use std::fs;
 
+use crate::log::{log, refused, text};
 use crate::{egret, folder, stdout};
 
 #[test]
@@ -41,4 +42,96 @@ fn too_few_decisions_are_refused_with_the_range() {
     assert!(!output.status.success());
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("400..=1000000"), "{errors}");
+}
+
+#[test]
+fn every_command_has_an_example() {
+    for command in [
+        "demo", "ope", "evaluate", "audit", "learn", "train", "select", "decide",
+    ] {
+        let help = stdout(egret(&[command, "--help"]));
+        assert!(help.contains("Examples"), "{help}");
+    }
+    for command in ["paper", "run", "compare", "peers"] {
+        let help = stdout(egret(&["lab", command, "--help"]));
+        assert!(help.contains(&format!("egret lab {command}")), "{help}");
+    }
+}
+
+#[test]
+fn evaluate_and_train_are_other_names() {
+    let (folder, file) = log("aliases", 100);
+    let evaluated = |name| stdout(egret(&[name, text(&file), "-p", "uniform", "--json"]));
+    assert_eq!(evaluated("evaluate"), evaluated("ope"));
+    let trained = |name: &str| {
+        let model = folder.join(name);
+        let flags = ["--oracle", "ridge", "-o", text(&model)];
+        stdout(egret(&[&[name, text(&file)][..], &flags].concat()));
+        fs::read(&model).expect("written")
+    };
+    assert_eq!(trained("train"), trained("learn"));
+}
+
+#[test]
+fn the_ending_of_a_plot_says_what_it_is() {
+    let (folder, file) = log("plots", 100);
+    for (name, start) in [
+        ("plot.png", &b"\x89PNG"[..]),
+        ("plot.svg", b"<svg"),
+        ("plot.html", b"<!DOCTYPE html>"),
+    ] {
+        let plot = folder.join(name);
+        let plotted = ["-p", "uniform", "--plot", text(&plot)];
+        stdout(egret(&[&["ope", text(&file)][..], &plotted].concat()));
+        let bytes = fs::read(&plot).expect("drawn");
+        let head = String::from_utf8_lossy(&bytes[..bytes.len().min(40)]).into_owned();
+        assert!(bytes.starts_with(start), "{head}");
+    }
+}
+
+#[test]
+fn errors_name_the_flag() {
+    let (folder, file) = log("flags", 30);
+    let model = folder.join("model.egret");
+    let (file, model) = (text(&file), text(&model));
+    for (arguments, flag) in [
+        (
+            vec!["ope", file, "-p", "uniform", "-p", "uniform"],
+            "--policy: ",
+        ),
+        (
+            vec!["ope", file, "-p", "uniform", "--level", "2"],
+            "--level: ",
+        ),
+        (
+            vec!["ope", file, "-p", "uniform", "--against", "x"],
+            "--against: ",
+        ),
+        (
+            vec!["ope", file, "-p", "uniform", "--estimators", "dr"],
+            "--estimators: ",
+        ),
+        (vec!["audit", file, "--alpha", "2"], "--alpha: "),
+        (vec!["audit", file, "--relearn"], "--relearn: "),
+        (vec!["audit", file, "--models", text(&folder)], "--models: "),
+        (
+            vec!["learn", file, "-o", model, "--level", "2"],
+            "--level: ",
+        ),
+        (
+            vec!["learn", file, "-o", model, "--split", "0.5,0.6,0.7"],
+            "--split: ",
+        ),
+        (vec!["log", "convert", file, "-o", "log.csv"], "-o: "),
+        (
+            vec!["log", "head", file, "--low", "1", "--high", "0"],
+            "--low and --high: ",
+        ),
+    ] {
+        let error = refused(&arguments);
+        assert!(
+            error.starts_with(&format!("error: {flag}")),
+            "{arguments:?}: {error}"
+        );
+    }
 }

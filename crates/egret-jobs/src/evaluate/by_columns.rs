@@ -1,16 +1,16 @@
 use egret_log::{ColumnBatch, ColumnScan, VERSION};
 
+use super::density::NO_NUMBER;
 use super::rows::{Evaluated, report};
 use super::tally::Tally;
 use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
-use crate::error::JobError;
+use crate::error::{JobError, Place};
 use crate::policy_spec::PolicySpec;
-use crate::progress::Progress;
-use crate::progress::{Step, tell};
+use crate::progress::{Progress, Step, tell};
 
-/// Evaluates from columns of numbers alone: no record is made, and row groups are decoded in parallel. None where the
-/// words of the log have to be read too.
+/// Evaluates from columns of numbers alone, with row groups decoded in parallel. None where columns of words have to be
+/// read too.
 pub(super) fn evaluate(
     checked: &Checked<'_>,
     progress: &dyn Progress,
@@ -30,10 +30,10 @@ pub(super) fn evaluate(
     let (mut rows, mut pass_prob) = (0, None);
     scan.for_each(|mut batch| -> Result<(), JobError> {
         rows += batch.rows() as u64;
+        columns.check(&batch, &mut pass_prob)?;
         tally.left_out.without_loss += batch.drop_missing(LOSS) as u64;
         tally.left_out.point_masses += batch.column(DENSITY).missing() as u64;
-        columns.check(&batch, &mut pass_prob)?;
-        columns.weigh(&batch, &mut events)?;
+        columns.weigh(&batch, &mut events);
         tally.observe(&events)?;
         match scan.rows() {
             Some(all) => tell(progress, Step::Read(rows as f64 / all.max(1) as f64)),
@@ -121,8 +121,23 @@ impl Columns {
         })
     }
 
-    /// Refuses what a column of numbers shows to be no log that can be weighed.
+    /// An error where these rows cannot be weighed.
     fn check(&self, batch: &ColumnBatch, pass_prob: &mut Option<f64>) -> Result<(), JobError> {
+        let losses = batch.column(LOSS);
+        for column in (0..self.required.len()).map(|place| batch.column(place)) {
+            if column.missing() == 0 || ["loss", "density"].contains(&column.name()) {
+                continue;
+            }
+            let lacks = |row: &usize| losses.get(*row).is_some() && column.get(*row).is_none();
+            if let Some(row) = (0..batch.rows()).find(lacks) {
+                let place = Place {
+                    file: batch.file().into(),
+                    row: batch.first_row() + row as u64,
+                    field: None,
+                };
+                return Err(JobError::field(&place, column.name(), NO_NUMBER));
+            }
+        }
         let [_, versions, pass_probs] = [0, 1, 2].map(|place| {
             let column = batch.column(self.required.len() + place);
             (0..column.len()).filter_map(move |row| column.get(row))
@@ -140,24 +155,16 @@ impl Columns {
             .try_for_each(|found| same_pass_prob(pass_prob, found))
     }
 
-    fn weigh(&self, batch: &ColumnBatch, events: &mut WeightedBatch) -> Result<(), JobError> {
+    /// Takes the numbers of rows that passed the check.
+    fn weigh(&self, batch: &ColumnBatch, events: &mut WeightedBatch) {
         events.clear();
-        let column = |place: usize| -> Result<&[f64], JobError> {
-            batch.column(place).all().ok_or_else(|| {
-                JobError::Log(format!(
-                    "{}: the column {:?} has no number in some of the events that are to be weighed",
-                    batch.file().display(),
-                    self.required[place]
-                ))
-            })
-        };
         let inverses = inverses(batch);
-        events.losses.extend_from_slice(column(LOSS)?);
+        events.losses.extend_from_slice(batch.all(LOSS));
         if let Some(predicted) = self.predicted {
-            events.predicted.extend_from_slice(column(predicted)?);
+            events.predicted.extend_from_slice(batch.all(predicted));
         }
         if let Some((tau, gamma)) = self.stabilizers {
-            let pairs = column(tau)?.iter().zip(column(gamma)?);
+            let pairs = batch.all(tau).iter().zip(batch.all(gamma));
             let weights = pairs.map(|(tau, gamma)| tau / (tau + gamma));
             events.event_weights.extend(weights);
         }
@@ -169,16 +176,15 @@ impl Columns {
         for ((weights, own), &(q, predicted)) in events.policies.iter_mut().zip(&self.policies) {
             match q {
                 Some(q) => {
-                    let pairs = column(q)?.iter().zip(&inverses);
+                    let pairs = batch.all(q).iter().zip(&inverses);
                     weights.extend(pairs.map(|(q, inverse)| q * inverse));
                 }
                 None => weights.extend_from_slice(&inverses),
             }
             if let Some(predicted) = predicted {
-                own.extend_from_slice(column(predicted)?);
+                own.extend_from_slice(batch.all(predicted));
             }
         }
-        Ok(())
     }
 }
 

@@ -14,16 +14,16 @@ use egret_offline::{
 use rayon::prelude::*;
 
 use super::by_columns::same_pass_prob;
-use super::density::{AroundColumn, Event, LoggedDensity, OfColumns, OfPolicy, Predictor};
+use super::density::{AroundColumn, Event, LoggedDensity, OfColumns, OfPolicy, Predictor, Problem};
 use super::rows::{Evaluated, report};
 use super::tally::Tally;
 use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
 use crate::error::{JobError, Place};
-use crate::log_source::LogReader;
-use crate::log_source::load_model;
+use crate::log_reader::LogReader;
 use crate::policy_spec::{Bandwidth, NamedPolicy, PointSource, PolicySpec};
 use crate::progress::Progress;
+use crate::saved_model::load_model;
 
 /// Records that are weighed side by side.
 const BATCH: usize = 4_096;
@@ -430,14 +430,15 @@ impl Scan<'_> {
         used: &Used,
         buffers: &mut PolicyBuffers<A>,
     ) -> Result<Weighed, JobError> {
-        let problem = |problem: String| JobError::record(&used.place, problem);
+        let problem = |problem: Problem| problem.at(&used.place);
         let record = &used.record;
         // A point mass counts with weight 0: the part of the policy that has a density answers for all of q.
         let inverse = record
             .propensity()
             .density()
             .map_or(0.0, |density| 1.0 / density.get());
-        let action = A::from_any(&record.action).map_err(|error| problem(error.to_string()))?;
+        let action = A::from_any(&record.action)
+            .map_err(|error| JobError::field(&used.place, "action", error))?;
         let event = Event {
             record,
             action: &action,
@@ -458,7 +459,7 @@ impl Scan<'_> {
             loss: used.loss.get(),
             predicted: event.predicted().map_err(problem)?,
             event_weight: match self.checked.request.stabilize {
-                true => Some(stabilizer(record).map_err(|why| problem(why.to_owned()))?),
+                true => Some(stabilizer(record).map_err(|why| JobError::record(&used.place, why))?),
                 false => None,
             },
             kappa: record.z.map(|z| 1.0 / z),

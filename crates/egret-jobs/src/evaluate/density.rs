@@ -2,6 +2,8 @@ use egret::{Action, Context, Learner};
 use egret_log::Record;
 use egret_offline::{Kernel, Policy, PolicyBuffers, PolicySeed, expected_loss};
 
+use crate::error::{JobError, Place};
+
 /// What a policy says of one event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Answer {
@@ -11,14 +13,42 @@ pub(super) struct Answer {
     pub predicted: Option<f64>,
 }
 
-/// Gives the density of a policy at logged actions, whichever way it comes about. Problems are told in words.
+/// What is wrong with a row that lacks a number.
+pub(super) const NO_NUMBER: &str = "there is no number in this column";
+
+/// Why an event cannot be weighed.
+#[derive(Debug)]
+pub(super) struct Problem {
+    /// The column to blame, if it is one.
+    pub field: Option<String>,
+    /// What is wrong, and what to do.
+    pub words: String,
+}
+
+impl From<String> for Problem {
+    fn from(words: String) -> Self {
+        Self { field: None, words }
+    }
+}
+
+impl Problem {
+    /// The error of a job, with the place of the event.
+    pub(super) fn at(self, place: &Place) -> JobError {
+        match self.field {
+            Some(field) => JobError::field(place, &field, self.words),
+            None => JobError::record(place, self.words),
+        }
+    }
+}
+
+/// Gives the density of a policy at logged actions, from a model or from columns.
 pub(super) trait LoggedDensity<A: Action>: Send + Sync {
     /// q and E_q f̂ at one event.
     fn answer(
         &self,
         event: &Event<'_, A>,
         buffers: &mut PolicyBuffers<A>,
-    ) -> Result<Answer, String>;
+    ) -> Result<Answer, Problem>;
 
     /// What to know before the value is believed.
     fn caveat(&self) -> Option<String> {
@@ -59,7 +89,7 @@ impl<A: Action> Copy for Predictor<'_, A> {}
 
 impl<A: Action> Event<'_, A> {
     /// f̂(x, a).
-    pub(super) fn predicted(&self) -> Result<Option<f64>, String> {
+    pub(super) fn predicted(&self) -> Result<Option<f64>, Problem> {
         match self.predictor {
             Predictor::Absent => Ok(None),
             Predictor::Column(name) => Ok(Some(self.column(name)?)),
@@ -71,9 +101,12 @@ impl<A: Action> Event<'_, A> {
         }
     }
 
-    fn column(&self, name: &str) -> Result<f64, String> {
+    fn column(&self, name: &str) -> Result<f64, Problem> {
         let number = self.record.number(name);
-        number.ok_or_else(|| format!("there is no number in the column {name:?}"))
+        number.ok_or_else(|| Problem {
+            field: Some(name.to_owned()),
+            words: NO_NUMBER.to_owned(),
+        })
     }
 }
 
@@ -89,7 +122,7 @@ impl<A: Action> LoggedDensity<A> for OfPolicy<'_, A> {
         &self,
         event: &Event<'_, A>,
         buffers: &mut PolicyBuffers<A>,
-    ) -> Result<Answer, String> {
+    ) -> Result<Answer, Problem> {
         let x = &event.record.context;
         let density = self.policy.density(event.seed, x, event.action, buffers);
         let predicted = match event.predictor {
@@ -103,7 +136,8 @@ impl<A: Action> LoggedDensity<A> for OfPolicy<'_, A> {
                 return Err(
                     "a column of predictions says nothing of the actions that this policy would play: give the model \
                      (--model)"
-                        .to_owned(),
+                        .to_owned()
+                        .into(),
                 );
             }
         };
@@ -127,7 +161,7 @@ pub(super) struct OfColumns {
 }
 
 impl<A: Action> LoggedDensity<A> for OfColumns {
-    fn answer(&self, event: &Event<'_, A>, _: &mut PolicyBuffers<A>) -> Result<Answer, String> {
+    fn answer(&self, event: &Event<'_, A>, _: &mut PolicyBuffers<A>) -> Result<Answer, Problem> {
         let predicted = match (&self.predicted, event.predictor) {
             (_, Predictor::Absent) => None,
             (Some(name), _) => Some(event.column(name)?),
@@ -135,7 +169,8 @@ impl<A: Action> LoggedDensity<A> for OfColumns {
                 return Err(format!(
                     "its mean prediction is not known: name its column, as in column:{},predicted=NAME",
                     self.density
-                ));
+                )
+                .into());
             }
         };
         Ok(Answer {
@@ -157,7 +192,11 @@ pub(super) struct AroundColumn {
 const POINTS: usize = 32;
 
 impl LoggedDensity<f64> for AroundColumn {
-    fn answer(&self, event: &Event<'_, f64>, _: &mut PolicyBuffers<f64>) -> Result<Answer, String> {
+    fn answer(
+        &self,
+        event: &Event<'_, f64>,
+        _: &mut PolicyBuffers<f64>,
+    ) -> Result<Answer, Problem> {
         let center = event.column(&self.action)?;
         let predicted = match event.predictor {
             Predictor::Absent => None,
@@ -176,7 +215,8 @@ impl LoggedDensity<f64> for AroundColumn {
             Predictor::Column(_) => {
                 return Err(
                     "a column of predictions says nothing of the actions around this policy's: give the model (--model)"
-                        .to_owned(),
+                        .to_owned()
+                        .into(),
                 );
             }
         };

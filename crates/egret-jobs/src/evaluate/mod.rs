@@ -1,7 +1,9 @@
 //! What would other policies have lost? Off-policy evaluation from a log.
 //!
-//! One scan of the log yields weighted events for every policy at once. [`by_columns`] reads columns of numbers alone,
-//! [`by_records`] makes whole records where a model has to see contexts: two implementations with one meaning.
+//! [`evaluate`] takes an [`EvaluateRequest`] and gives an [`EvaluateReport`], with an [`EvaluationRow`] for each estimate.
+//! One scan of the log weighs every event for all policies at once. There are two scans with one meaning: `by_columns`
+//! reads columns of numbers alone and is fast; `by_records` reads whole records, where a model has to see contexts.
+//! Both fill a `WeightedBatch`, which a `Tally` adds up; `rows` turns the sums into a report.
 
 mod by_columns;
 mod by_records;
@@ -32,27 +34,27 @@ pub struct EvaluateRequest {
     pub log: LogSource,
     /// The policies, each by its own name.
     pub policies: Vec<NamedPolicy>,
-    /// Empty: ips and snips, and dr and sndr where predictions are known.
+    /// If empty: ips and snips, and with predictions dr and sndr too.
     pub estimators: Vec<Estimator>,
     /// Which intervals are reported.
     pub intervals: Vec<IntervalKind>,
-    /// The probability with which an interval is to hold the value.
+    /// The probability with which an interval holds the value.
     pub level: f64,
     /// Intervals hold for all policies at once: to choose among them.
     pub simultaneous: bool,
-    /// Also the difference of each policy to the one of this name.
+    /// Also report the difference of each policy to the one of this name.
     pub against: Option<String>,
     /// Only events from this sequence number on.
     pub from_seq: Option<u64>,
     /// Predictions of the loss, for dm, dr and their kin.
     pub predictions: Option<Predictions>,
-    /// Weigh each event by τ/(τ + γ), which is known before its action is drawn: less variance where γ grows.
+    /// Weigh each event by τ/(τ + γ), known before its action is drawn: less variance where γ grows.
     pub stabilize: bool,
     /// A known upper bound on importance weights; empirical Bernstein, and betting on dr, need it.
     pub weight_bound: Option<f64>,
     /// Resampled logs of the bootstrap.
     pub replicates: usize,
-    /// Draws of a policy that its mean prediction is taken over.
+    /// How many draws of a policy its mean prediction is taken over.
     pub draws: usize,
     /// The seed of what is drawn for policies and of the bootstrap.
     pub seed: u64,
@@ -101,7 +103,7 @@ pub struct EvaluateReport {
     pub policies: Vec<PolicyDetail>,
     /// The level of the intervals.
     pub level: f64,
-    /// What was left out, chosen or noticed, in sentences.
+    /// Remarks in sentences: what was left out, chosen or noticed.
     pub remarks: Vec<String>,
 }
 
@@ -141,9 +143,10 @@ struct Checked<'a> {
 
 impl<'a> Checked<'a> {
     fn new(request: &'a EvaluateRequest) -> Result<Self, JobError> {
+        request.log.check()?;
         let policies = &request.policies;
         if policies.is_empty() {
-            return Err(JobError::request("policies", "name one at least"));
+            return Err(JobError::request("policies", "name at least one"));
         }
         let names: Vec<&str> = policies.iter().map(|policy| &*policy.name).collect();
         for (place, name) in names.iter().enumerate() {
@@ -186,7 +189,7 @@ impl<'a> Checked<'a> {
         })
     }
 
-    /// Whether all that is asked for is in columns of numbers: then no record has to be made.
+    /// Whether columns of numbers hold all that is needed, so that no record has to be made.
     fn columns_suffice(&self) -> bool {
         let request = self.request;
         let in_columns = |policy: &NamedPolicy| match policy.policy {
@@ -220,7 +223,7 @@ fn estimators(request: &EvaluateRequest) -> Result<Vec<Estimator>, JobError> {
     for estimator in &request.estimators {
         if !predicted && estimator.needs_model() {
             let problem = format!(
-                "{estimator} needs predictions of the loss: give a saved model (--model FILE), or a column (--predicted NAME)"
+                "{estimator} needs predictions of the loss: give a saved model (--model FILE) or a column (--predicted NAME)"
             );
             return Err(JobError::request("estimators", problem));
         }

@@ -72,8 +72,11 @@ impl Tally {
         for (policy, evaluation) in self.evaluations.iter_mut().enumerate() {
             evaluation.observe(&events.of(policy))?;
         }
-        self.kappa.0 += events.kappas.iter().sum::<f64>();
-        self.kappa.1 += events.kappas.len() as u64;
+        // One by one: then the sum does not depend on where batches end.
+        for kappa in &events.kappas {
+            self.kappa.0 += kappa;
+            self.kappa.1 += 1;
+        }
         if self.draws_histograms {
             for (histogram, (weights, _)) in self.histograms.iter_mut().zip(&events.policies) {
                 weights.iter().for_each(|&weight| histogram.add(weight));

@@ -8,7 +8,7 @@ use super::shop::{Played, Runs};
 use super::{Curves, DemoError, Findings};
 use crate::environment::Customer;
 
-/// The pictures of the demo, by the names of their files.
+/// The pictures of the demo, named as their files.
 pub struct Figures {
     pub learning: Picture,
     pub losses: Picture,
@@ -116,17 +116,17 @@ fn policies(findings: &Findings) -> Result<Picture, DemoError> {
     Ok(chart.draw()?)
 }
 
-/// What one decision looked like from inside: curves over all prices.
+/// One decision in detail: curves over all prices.
 struct OneDecision {
     title: String,
     prices: Vec<f64>,
     /// f*, the expected loss, which the learner does not know.
     truth: Vec<f64>,
-    /// f̂, what it predicts.
+    /// f̂, the predicted loss.
     predicted: Vec<f64>,
-    /// g/ẑ: what goes into the log.
+    /// g/ẑ, the density in the log.
     density: Vec<f64>,
-    /// g: what would go into it with κ̂ = 1.
+    /// g, which the log would state with κ̂ = 1.
     g: Vec<f64>,
     /// The price played, and its density.
     played: (f64, f64),

@@ -11,11 +11,11 @@ use super::shop::{self, Played, Run};
 use super::{DemoError, NORMALIZATION};
 use crate::environment::Customer;
 
-/// What the other commands take.
+/// The files that other commands read.
 pub struct Files {
-    /// CappedIGW's log. Columns of its own hold the densities of the policies, and f̂(x, a) of the model halfway.
+    /// CappedIGW's log. Extra columns have the densities of the policies, and f̂(x, a) of the halfway model.
     pub log: PathBuf,
-    /// The same log as the paper would write it: g in place of the density.
+    /// The same log as the paper would write it, with g in place of the density.
     pub paper_log: PathBuf,
     /// The model before anything was learned.
     pub start: PathBuf,
@@ -91,7 +91,7 @@ pub fn write(
     Ok(files)
 }
 
-/// What both logs say of an event.
+/// The fields that both logs share.
 fn complete(
     mut record: Record,
     place: usize,

@@ -1,5 +1,5 @@
-//! The demo: learners set prices in a world whose truth is known, and the log of one of them is audited and evaluated
-//! with the jobs that any user has.
+//! The demo: learners set prices in a world whose truth is known. The log of one of them is audited, and evaluates other
+//! policies, with the same jobs that users run.
 
 mod figures;
 mod log;
@@ -24,7 +24,7 @@ use crate::environment::Customer;
 /// The figures of the demo, as `--json` prints them.
 #[derive(Debug, Serialize)]
 pub struct Findings {
-    /// The seed of it all.
+    /// The seed.
     pub seed: u64,
     /// How many customers each learner priced.
     pub decisions: usize,
@@ -36,33 +36,33 @@ pub struct Findings {
     pub ope: Vec<OffPolicy>,
     /// The log's audit, and that of the log as the paper would write it.
     pub audit: Audits,
-    /// What was written.
+    /// The files that were written.
     pub files: Vec<PathBuf>,
 }
 
 /// The mean of f*(x, a) over the prices played.
 #[derive(Debug, Serialize)]
 pub struct MeanLoss {
-    /// CappedIGW that finds β by draws, κ up to 4.
+    /// CappedIGW with β by draws, κ up to 4.
     pub capped_igw: f64,
-    /// CappedIGW that computes β, κ = 1.
+    /// CappedIGW with β computed, κ = 1.
     pub capped_igw_exact: f64,
     /// SmoothIGW.
     pub smooth_igw: f64,
     /// Prices at random.
     pub uniform: f64,
-    /// The best policy that spreads each price over 1/τ of all: it knows what each customer is worth.
+    /// The best policy that spreads each price over 1/τ of all. It knows each customer's worth.
     pub best_smooth: f64,
 }
 
-/// What `egret audit` says of the two logs.
+/// The audits of the two logs.
 #[derive(Debug, Serialize)]
 pub struct Audits {
     /// With the densities that egret logs.
     pub correct: Audited,
-    /// With g in place of the density, as the paper logs it: it has to fail.
+    /// With g in place of the density, as the paper logs it. This audit must fail.
     pub kappa_hat_1: Audited,
-    /// The share of SmoothIGW's events without a density: none of them can be reused.
+    /// The share of SmoothIGW's events without a density. They cannot be reused.
     pub smooth_igw_share_of_point_masses: f64,
 }
 
@@ -71,12 +71,12 @@ pub struct Audits {
 pub struct Audited {
     /// Whether no fault was found.
     pub passed: bool,
-    /// All of it.
+    /// The whole report.
     #[serde(flatten)]
     pub report: AuditReport,
 }
 
-/// What the demo leaves: figures, and a page that shows them.
+/// The result of the demo: figures, and a page that shows them.
 pub struct Demo {
     /// The figures.
     pub findings: Findings,
@@ -87,7 +87,7 @@ pub struct Demo {
 /// The τ that the best smooth policy is stated for.
 const TAU: f64 = 32.0;
 
-/// How the log's CappedIGW normalizes: draws serve any action space.
+/// The normalizer of the logged CappedIGW. Draws work in any action space.
 const NORMALIZATION: Normalization = Normalization::Mixture;
 
 /// Prices so many customers with four learners and leaves log, models, pictures and `index.html` in a folder that is
@@ -194,7 +194,7 @@ fn mean_so_far(losses: impl Iterator<Item = f64>) -> Vec<f64> {
         .collect()
 }
 
-/// Why there is no demo.
+/// Why the demo failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DemoError {
@@ -210,7 +210,7 @@ pub enum DemoError {
     /// A model cannot learn.
     #[error(transparent)]
     Learn(#[from] LearnError),
-    /// A record is not one.
+    /// A record is not valid.
     #[error(transparent)]
     Record(#[from] RowError),
     /// A log cannot be written.

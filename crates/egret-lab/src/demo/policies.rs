@@ -13,9 +13,9 @@ use crate::environment::Customer;
 pub struct WindowPolicy {
     /// What it does, in words.
     pub name: &'static str,
-    /// The column of the log that holds its density.
+    /// The column of the log with its density.
     pub column: &'static str,
-    /// The first event it is weighed on: what it was learned from is left out.
+    /// The first event that evaluates it. Events that it learned from are left out.
     pub first: usize,
     /// The window of each customer from there on.
     windows: Vec<(f64, f64)>,
@@ -24,7 +24,7 @@ pub struct WindowPolicy {
 /// τ of the policies around a price: they play on an eighth of all prices.
 const TAU: f64 = 8.0;
 
-/// Three policies that nobody played.
+/// Three policies that were never played.
 pub fn all(run: &Run, customers: &[Customer]) -> Result<[WindowPolicy; 3], DemoError> {
     let around = |price: f64| Customer::window(price - 0.5 / TAU, 1.0 / TAU);
     let mut first_feature = [0.0; Customer::FEATURES];
@@ -67,7 +67,7 @@ impl WindowPolicy {
         sum / self.windows.len() as f64
     }
 
-    /// q at a price; none for a customer before the first.
+    /// q at a price; none for customers before the first.
     pub fn density(&self, customer: usize, price: f64) -> Option<f64> {
         let (low, high) = *self.windows.get(customer.checked_sub(self.first)?)?;
         Some(if (low..=high).contains(&price) {
@@ -98,7 +98,7 @@ pub struct OffPolicy {
     pub weights: Weights,
     /// Its mean loss, known here.
     pub truth: f64,
-    /// By inverse propensity scores, stabilized; nothing is clipped.
+    /// Inverse propensity scores, stabilized, not clipped.
     pub estimate: f64,
     /// The lower end of the normal 95% interval.
     pub low: f64,
@@ -107,13 +107,13 @@ pub struct OffPolicy {
 }
 
 impl OffPolicy {
-    /// Whether the interval holds the truth.
+    /// Whether the interval contains the truth.
     pub fn covers(&self) -> bool {
         (self.low..=self.high).contains(&self.truth)
     }
 }
 
-/// Each policy with correct weights, then with κ̂ = 1, as `egret ope` says.
+/// Each policy with correct weights, then with κ̂ = 1, as `egret ope` reports it.
 pub fn evaluate(
     files: &Files,
     policies: &[WindowPolicy],

@@ -10,7 +10,7 @@ fn title(findings: &Findings) -> String {
     format!("Prices for {customers} customers, seed {}", findings.seed)
 }
 
-/// The same as a page, with pictures.
+/// The report as a page, with pictures.
 pub fn page(findings: &Findings, figures: &Figures) -> Page {
     let [losses, audit, policies] = sections(findings);
     let pictures: [&[(&str, &Picture)]; 3] = [
@@ -49,7 +49,7 @@ fn part(section: Section, pictures: &[(&str, &Picture)]) -> Part {
     }
 }
 
-/// All of the report, in order.
+/// All sections, in order.
 fn sections(findings: &Findings) -> [Section; 3] {
     [losses(findings), audit(findings), policies(findings)]
 }
@@ -66,11 +66,11 @@ fn losses(findings: &Findings) -> Section {
         vec![name, format!("{value:.4}"), format!("{above:.4}")]
     };
     Section {
-        title: "1. What learning cost".into(),
+        title: "1. Loss while learning".into(),
         before: format!(
-            "The mean expected loss of all prices played, first to last. The best {tau}-smooth policy knows what each customer\n\
-             is worth and spreads each price over the best 1/{tau} of all. β is computed where the model tells its shape on an\n\
-             interval; draws serve any action space, and their log is the one below."
+            "The mean expected loss over all decisions. The best {tau}-smooth policy knows each customer's worth and spreads each\n\
+             price over the best 1/{tau} of all. On an interval β can be computed; draws work in any action space. The log below\n\
+             is that of the learner with draws."
         ),
         header: header(["prices by", "mean loss", "above the best smooth"]),
         words: 1,
@@ -78,7 +78,7 @@ fn losses(findings: &Findings) -> Section {
             row("CappedIGW, β by draws".into(), loss.capped_igw),
             row("CappedIGW, β computed".into(), loss.capped_igw_exact),
             row("SmoothIGW".into(), loss.smooth_igw),
-            row("chance, uniform on [0, 1]".into(), loss.uniform),
+            row("random, uniform on [0, 1]".into(), loss.uniform),
             row(format!("the best {tau}-smooth policy"), loss.best_smooth),
         ],
         after: Vec::new(),
@@ -106,11 +106,11 @@ fn audit(findings: &Findings) -> Section {
     };
     let correct = &audits.correct.report.findings;
     Section {
-        title: "2. The log is audited".into(),
+        title: "2. Audit of the log".into(),
         before: format!(
-            "`egret audit` replays decisions from saved models and bets against the logged densities: a correct log raises an\n\
-             alarm, evidence of {} or more, with probability at most {}. The second log holds g in place of the density p = g/z,\n\
-             as the paper would write it (κ̂ = 1).",
+            "`egret audit` replays every decision bit for bit and tests the logged propensities. A correct log raises an alarm\n\
+             (evidence of {} or more) with probability at most {}. The second log states g in place of the density p = g/z, as\n\
+             the paper would (κ̂ = 1).",
             correct.together.threshold, correct.alpha
         ),
         header: header([
@@ -127,11 +127,11 @@ fn audit(findings: &Findings) -> Section {
         ],
         after: vec![
             format!(
-                "Events without a density: none of CappedIGW's, {} of SmoothIGW's, which nobody can reuse.",
+                "Events without a density: none of CappedIGW's, {} of SmoothIGW's. Those cannot be reused.",
                 percent(audits.smooth_igw_share_of_point_masses)
             ),
             format!(
-                "Proposals for one price: {:.0} on average; κτ says {:.0}.",
+                "Proposals for one price: {:.0} on average, expected κτ = {:.0}.",
                 correct.proposals.mean, correct.proposals.expected
             ),
         ],
@@ -150,13 +150,13 @@ fn policies(findings: &Findings) -> Section {
             format!("{:.4}", row.truth),
             format!("{:.4}", row.estimate),
             format!("[{:.4}, {:.4}]", row.low, row.high),
-            if row.covers() { "holds it" } else { "MISSES" }.to_owned(),
+            if row.covers() { "covered" } else { "MISSED" }.to_owned(),
         ]
     });
     Section {
-        title: "3. Policies that nobody played, evaluated from the same log".into(),
-        before: "Inverse propensity scores, nothing clipped; each event weighs τ/(τ + γ), known before its price is drawn.\n\
-                 95% intervals by normal theory. The truth is known to this demo alone."
+        title: "3. Off-policy evaluation: policies that were never played, from the same log".into(),
+        before: "Inverse propensity scores without clipping. Each event is weighed by τ/(τ + γ), which is known before its price is\n\
+                 drawn. Intervals are 95% normal intervals. Only this demo knows the truth."
             .to_owned(),
         header: header(["policy", "weights", "truth", "estimate", "95% interval", "the truth"]),
         words: 2,

@@ -8,7 +8,7 @@ use egret::{
 use super::{DemoError, NORMALIZATION};
 use crate::environment::Customer;
 
-/// How many losses are learned from at once: the paper's 8.
+/// The batch size, 8 as in the paper.
 const BATCH: usize = 8;
 
 /// One decision with its outcome.
@@ -18,7 +18,7 @@ pub struct Played {
     pub loss: Loss,
 }
 
-/// What is left of a learner's run.
+/// The result of a learner's run.
 #[derive(Debug)]
 pub struct Run {
     /// All decisions in order.
@@ -41,9 +41,9 @@ impl Run {
 
 /// Four learners on the same customers.
 pub struct Runs {
-    /// CappedIGW that finds β by draws: its log is what the demo is about.
+    /// CappedIGW with β by draws. The demo shows its log.
     pub capped: Run,
-    /// CappedIGW that computes β.
+    /// CappedIGW with β computed.
     pub exact: Run,
     /// SmoothIGW.
     pub smooth: Run,
@@ -110,14 +110,14 @@ fn uniform(seed: u64) -> Settings {
     }
 }
 
-/// A model that knows nothing yet: any price from 0 to 1, and the paper's oracle.
+/// A model that has learned nothing yet: prices from 0 to 1, and the paper's oracle.
 pub fn new_model(settings: Settings) -> Result<Model<f64>, DemoError> {
     let mut spec = ModelSpec::new(Interval::new(0.0, 1.0)?, Customer::FEATURES);
     spec.oracle = OracleSpec::paper();
     Ok(Model::from_spec(spec, settings)?)
 }
 
-/// Lets a learner price all customers, a batch at a time; `tick` hears of each batch.
+/// Lets a learner price all customers, batch by batch. `tick` is called after each batch.
 fn play(
     settings: Settings,
     customers: &[Customer],

@@ -4,14 +4,14 @@ use std::str::FromStr;
 use egret::Loss;
 use serde::{Deserialize, Serialize};
 
-/// The loss of an action a ∈ [0, 1] where the label is y ∈ [0, 1]. All losses lie in [0, 1].
+/// The loss of an action a ∈ [0, 1] for a label y ∈ [0, 1]. All losses lie in [0, 1].
 ///
 /// | written         | loss                                         | best action         |
 /// |-----------------|----------------------------------------------|---------------------|
 /// | `absolute`      | \|y − a\|                                    | the median of y     |
 /// | `square`        | (y − a)²                                     | the mean            |
 /// | `quantile(q)`   | (q (y − a)₊ + (1 − q) (a − y)₊) / max(q, 1 − q) | the q-quantile   |
-/// | `pricing`       | 1 − a if a ≤ y, else 1                       | the a of most a · P(a ≤ y) |
+/// | `pricing`       | 1 − a if a ≤ y, else 1                       | the a with the largest a · P(a ≤ y) |
 ///
 /// ```
 /// use egret_lab::LossFunction;

@@ -2,7 +2,7 @@ use std::fmt;
 
 use egret::{AnyAction, Density, Loss, Space};
 use serde::Deserialize;
-use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use crate::json::{self, ObjectOf, sparse_parts};
@@ -73,7 +73,7 @@ fn length(mu: Option<&Space>, interval: Option<(f64, f64)>) -> Result<f64, RowEr
     match (mu, interval) {
         (Some(&Space::Interval { low, high }), _) | (None, Some((low, high))) => Ok(high - low),
         (None, None) => Err(RowError::Unreadable(
-            "the interval of the actions is not known: give --low and --high to `egret exhaust convert`".to_owned(),
+            "the interval of the actions is not known: give --low and --high to `egret log convert`".to_owned(),
         )),
         (Some(_), _) => Err(unfit("has a mu that is not uniform on an interval")),
     }
@@ -125,7 +125,17 @@ impl<'de> Visitor<'de> for LineOf<'_> {
                 "EventId" => line.event_id = map.next_value()?,
                 "pdrop" => line.pdrop = map.next_value()?,
                 "c" => line.context = map.next_value()?,
-                "egret" => line.own = Some(map.next_value_seed(ObjectOf { mu: self.mu })?),
+                "egret" => {
+                    let mut fault = None;
+                    let own = map.next_value_seed(ObjectOf {
+                        mu: self.mu,
+                        fault: &mut fault,
+                    });
+                    line.own = Some(own.map_err(|error| match fault {
+                        Some(fault) => M::Error::custom(fault),
+                        None => error,
+                    })?);
+                }
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -156,7 +166,7 @@ pub(crate) fn read(text: &[u8], missing: Missing, cache: &mut MuCache) -> Result
     }
     let (low, high) = missing.interval.ok_or_else(|| {
         RowError::Unreadable(
-            "dsjson does not say which actions there are: give --low and --high to `egret exhaust convert`".to_owned(),
+            "dsjson does not say which actions there are: give --low and --high to `egret log convert`".to_owned(),
         )
     })?;
     let mut draft = Draft::new();

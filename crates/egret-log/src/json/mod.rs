@@ -1,3 +1,9 @@
+//! Records as text: one JSON object on each line.
+//!
+//! [`write`] and [`read`] turn a record into a line and back, and [`Record::to_json`] is the same for callers. A line is
+//! read into a draft field by field, and the draft checks the whole. [`dsjson`] is the format of Vowpal Wabbit's decision
+//! service; it holds less than a record does. [`line_source`] reads a file of either, line by line.
+
 pub(crate) mod dsjson;
 pub(crate) mod line_source;
 
@@ -16,7 +22,7 @@ use crate::record::{
 };
 
 impl Record {
-    /// The record as a line of JSON lines has it, without the end of the line.
+    /// The record as one line of JSON, without the end of the line.
     pub fn to_json(&self) -> String {
         let mut text = Vec::new();
         write(self, &mut text);
@@ -29,7 +35,7 @@ impl Record {
     }
 }
 
-/// The record as one JSON object, without the end of the line. Numbers come out as short as they come back to the bit.
+/// The record as one JSON object, without the end of the line. Numbers are as short as exactness allows.
 pub(crate) fn write(record: &Record, out: &mut Vec<u8>) {
     let mut object = Object { out, empty: true };
     for field in FIELDS {
@@ -50,7 +56,7 @@ pub(crate) fn write(record: &Record, out: &mut Vec<u8>) {
                     Propensity::PointMass => "atom",
                 },
             ),
-            // The null of an atom is written out, for tools that take their columns from the first line.
+            // The null of a point mass is written out, for tools that take their columns from the first line.
             Access::Density => object.entry(name, &record.propensity.density()),
             Access::Loss => object.optional(name, record.loss.as_ref()),
             Access::Number { get, .. } => object.optional(name, get(record).as_ref()),
@@ -142,16 +148,26 @@ pub(crate) fn sparse_parts(context: &Context) -> (Vec<u32>, Vec<f64>) {
 /// Reads a record from a JSON object.
 pub(crate) fn read(line: &[u8], mu: &mut MuCache) -> Result<Record, RowError> {
     let mut reader = serde_json::Deserializer::from_slice(line);
-    let draft = ObjectOf { mu }.deserialize(&mut reader);
+    let mut fault = None;
+    let object = ObjectOf {
+        mu,
+        fault: &mut fault,
+    };
+    let draft = object.deserialize(&mut reader);
     let draft = draft.and_then(|draft| reader.end().map(|()| draft));
     draft
-        .map_err(|error| RowError::Unreadable(error.to_string()))?
+        .map_err(|error| match fault {
+            Some(fault) if error.is_data() => fault,
+            _ => RowError::Unreadable(error.to_string()),
+        })?
         .finish()
 }
 
 /// The fields of an object, as a draft.
 pub(crate) struct ObjectOf<'a> {
     pub(crate) mu: &'a mut MuCache,
+    /// The field that could not be read, and why: serde's own error only holds text.
+    pub(crate) fault: &'a mut Option<RowError>,
 }
 
 impl<'de> DeserializeSeed<'de> for ObjectOf<'_> {
@@ -169,7 +185,7 @@ impl<'de> Visitor<'de> for ObjectOf<'_> {
         f.write_str("a JSON object with the fields of a record")
     }
 
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Draft, M::Error> {
+    fn visit_map<M: MapAccess<'de>>(mut self, mut map: M) -> Result<Draft, M::Error> {
         let mut draft = Draft::new();
         let mut seen = [false; FIELDS.len()];
         let mut next = 0;
@@ -185,64 +201,87 @@ impl<'de> Visitor<'de> for ObjectOf<'_> {
                 return Err(Error::custom(format_args!("{name} is given twice")));
             }
             (seen[place], next) = (true, place + 1);
-            read_field(place, &mut draft, &mut map, self.mu)
-                .map_err(|error| Error::custom(format_args!("{name}: {error}")))?;
+            if let Err(error) = self.read_field(place, &mut draft, &mut map) {
+                self.fault
+                    .get_or_insert_with(|| unreadable(FIELDS[place].name, &error.to_string()));
+                return Err(error);
+            }
         }
         Ok(draft)
     }
 }
 
-fn read_field<'de, M: MapAccess<'de>>(
-    place: usize,
-    draft: &mut Draft,
-    map: &mut M,
-    mu: &mut MuCache,
-) -> Result<(), M::Error> {
-    let record = &mut draft.record;
-    match FIELDS[place].access {
-        Access::Version => draft.version = map.next_value()?,
-        Access::Context => draft.context = map.next_value()?,
-        Access::Mu => {
-            let space: Option<Space> = map.next_value()?;
-            record.mu = space
-                .map(|space| mu.intern(space))
-                .transpose()
-                .map_err(Error::custom)?;
-        }
-        Access::Action => {
-            draft.action = map
-                .next_value::<Option<ReadAction>>()?
-                .map(|action| action.0);
-        }
-        Access::Propensity => {
-            if let Some(word) = map.next_value::<Option<String>>()? {
-                draft.set_propensity(&word).map_err(Error::custom)?;
+impl ObjectOf<'_> {
+    fn read_field<'de, M: MapAccess<'de>>(
+        &mut self,
+        place: usize,
+        draft: &mut Draft,
+        map: &mut M,
+    ) -> Result<(), M::Error> {
+        let record = &mut draft.record;
+        match FIELDS[place].access {
+            Access::Version => draft.version = map.next_value()?,
+            Access::Context => draft.context = map.next_value()?,
+            Access::Mu => {
+                let space: Option<Space> = map.next_value()?;
+                record.mu = space
+                    .map(|space| self.mu.intern(space))
+                    .transpose()
+                    .map_err(Error::custom)?;
+            }
+            Access::Action => {
+                draft.action = map
+                    .next_value::<Option<ReadAction>>()?
+                    .map(|action| action.0);
+            }
+            Access::Propensity => {
+                if let Some(word) = map.next_value::<Option<String>>()? {
+                    draft
+                        .set_propensity(&word)
+                        .map_err(|error| self.faulty(error))?;
+                }
+            }
+            Access::Density => draft.density = map.next_value()?,
+            Access::Loss => draft.loss = map.next_value()?,
+            Access::Number { set, .. } => *set(record) = map.next_value()?,
+            Access::Count { set, .. } => *set(record) = map.next_value()?,
+            Access::Small { set, .. } => *set(record) = map.next_value()?,
+            Access::Text { set, .. } => *set(record) = map.next_value()?,
+            Access::Flag { set, .. } => *set(record) = map.next_value()?,
+            Access::Instant { set, .. } => {
+                let text: Option<String> = map.next_value()?;
+                *set(record) = text
+                    .map(|text| text.parse())
+                    .transpose()
+                    .map_err(Error::custom)?;
+            }
+            Access::Word { set, .. } => {
+                if let Some(word) = map.next_value::<Option<String>>()? {
+                    set(record, &word).map_err(|error| self.faulty(error))?;
+                }
             }
         }
-        Access::Density => draft.density = map.next_value()?,
-        Access::Loss => draft.loss = map.next_value()?,
-        Access::Number { set, .. } => *set(record) = map.next_value()?,
-        Access::Count { set, .. } => *set(record) = map.next_value()?,
-        Access::Small { set, .. } => *set(record) = map.next_value()?,
-        Access::Text { set, .. } => *set(record) = map.next_value()?,
-        Access::Flag { set, .. } => *set(record) = map.next_value()?,
-        Access::Instant { set, .. } => {
-            let text: Option<String> = map.next_value()?;
-            *set(record) = text
-                .map(|text| text.parse())
-                .transpose()
-                .map_err(Error::custom)?;
-        }
-        Access::Word { set, .. } => {
-            if let Some(word) = map.next_value::<Option<String>>()? {
-                set(record, &word).map_err(Error::custom)?;
-            }
-        }
+        Ok(())
     }
-    Ok(())
+
+    /// Keeps what is wrong with a field.
+    fn faulty<E: Error>(&mut self, error: RowError) -> E {
+        let text = E::custom(&error);
+        *self.fault = Some(error);
+        text
+    }
 }
 
-/// A value of a column that is not known: numbers and text as they are, the rest as its JSON.
+/// A field that serde could not read. Its error tells the line, which is always 1 here.
+fn unreadable(field: &'static str, error: &str) -> RowError {
+    let problem = error.split(" at line ").next().unwrap_or(error);
+    RowError::Field {
+        field,
+        problem: problem.to_owned(),
+    }
+}
+
+/// The value of a column of the user's own: numbers and text as they are, all else as JSON text.
 fn extra(value: serde_json::Value) -> Option<Extra> {
     use serde_json::Value;
     match value {

@@ -1,3 +1,14 @@
+//! Records as Parquet: one column for each field of the record, and one for each extra.
+//!
+//! | file             | what it does                                                 |
+//! |------------------|--------------------------------------------------------------|
+//! | [`layout`]       | which columns a file has, from the records it is to hold     |
+//! | [`writer`]       | gathers records into row groups and writes them              |
+//! | [`table_column`] | one column of a batch, and how to get a value out of it      |
+//! | [`source`]       | reads a file back, row by row                                |
+//!
+//! Reading columns without making records is another thing: see [`scan`](crate::scan).
+
 pub(crate) mod layout;
 pub(crate) mod source;
 pub(crate) mod table_column;

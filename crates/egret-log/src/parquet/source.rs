@@ -356,7 +356,7 @@ fn context_at(
     Ok(Some(ContextForm::Named(names, values?)))
 }
 
-/// A value of a column that is not known: numbers and text as they are, the rest as its JSON.
+/// The value of a column of the user's own: numbers and text as they are, all else as JSON text.
 fn extra_at(column: &TableColumn, row: usize) -> Option<Extra> {
     const EXACT: u64 = 1 << 53;
     match column.json(row) {

@@ -11,7 +11,7 @@ pub(crate) struct Draft {
     pub(crate) version: Option<u64>,
     pub(crate) context: Option<ContextForm>,
     pub(crate) action: Option<AnyAction>,
-    pub(crate) atom: Option<bool>,
+    pub(crate) point_mass: Option<bool>,
     pub(crate) density: Option<f64>,
     pub(crate) loss: Option<f64>,
 }
@@ -35,7 +35,7 @@ impl Draft {
             version: None,
             context: None,
             action: None,
-            atom: None,
+            point_mass: None,
             density: None,
             loss: None,
         }
@@ -43,7 +43,7 @@ impl Draft {
 
     /// The word for how an action was chosen.
     pub(crate) fn set_propensity(&mut self, word: &str) -> Result<(), RowError> {
-        self.atom = Some(match word {
+        self.point_mass = Some(match word {
             "density" => false,
             "atom" => true,
             other => {
@@ -76,8 +76,8 @@ impl Draft {
             Some(space) => action.into_kind(space.kind()),
             None => action,
         };
-        record.propensity = match (self.atom, self.density) {
-            (Some(true), Some(density)) => return Err(RowError::AtomWithDensity { density }),
+        record.propensity = match (self.point_mass, self.density) {
+            (Some(true), Some(density)) => return Err(RowError::PointMassWithDensity { density }),
             (Some(true), None) => Propensity::PointMass,
             (_, Some(density)) => Propensity::Density(Density::new(density)?),
             (_, None) => return Err(RowError::NoPropensity),

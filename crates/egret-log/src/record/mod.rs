@@ -1,3 +1,9 @@
+//! One event of the log, whatever the format.
+//!
+//! Start from [`Record`]. `field` lists its fields once: their names in files, their types and ranges. Every format reads
+//! and writes by that list. A `draft` is a record that is being read; finishing it checks everything. What is wrong with
+//! a row is a [`RowError`].
+
 pub(crate) mod bad_row;
 pub(crate) mod draft;
 pub(crate) mod extra;
@@ -28,10 +34,10 @@ pub const VERSION: u32 = 1;
 /// The generator of egret's decisions.
 pub const PHILOX: &str = "philox4x32-10";
 
-/// One event of the exhaust: a decision with all that replays it, joined with its loss once that is known.
+/// One event of the log: a decision, all that replays it, and its loss once that is known.
 ///
-/// Context, action and propensity are always there; all else may be absent, so that logs from elsewhere fit. Names in
-/// files are in camel case: `event_id` is `eventId`; `loop_name` is `loop`. docs/exhaust.md describes each.
+/// Context, action and propensity are required. Every other field is optional, so that logs from elsewhere fit. Names in
+/// files are in camel case: `event_id` is `eventId`; `loop_name` is `loop`. docs/log.md describes each.
 ///
 /// ```
 /// use egret::{Context, Density, Loss, Propensity};
@@ -124,7 +130,7 @@ pub struct Record {
 pub enum Mode {
     /// Decided, played, learned from.
     Online,
-    /// The caller's action was played; its propensity is an atom.
+    /// The caller's own action was played: a point mass.
     Apprentice,
     /// Decided and played, not learned from.
     Logging,
@@ -140,7 +146,7 @@ pub enum LossSource {
 }
 
 impl Record {
-    /// The record of a decision; what the decision does not know is absent, to be set by the caller.
+    /// The record of a decision. The caller sets what a decision does not know, such as `seq`, `mu` and `loss`.
     pub fn new<A: ActionKind>(context: Context, decision: &Decision<A>) -> Self {
         let capped = decision.capped_igw.as_ref();
         let proof = capped.map(|capped| &capped.certificate);
@@ -211,7 +217,7 @@ impl Record {
         }
     }
 
-    /// The density of the action, or that it has none and cannot be weighed.
+    /// The density of the action, or that it was a point mass.
     pub fn propensity(&self) -> Propensity {
         self.propensity
     }
@@ -293,7 +299,7 @@ impl Record {
         self.extras.iter().map(|(name, value)| (&**name, value))
     }
 
-    /// Adds such a column, or replaces its value. Refuses the names of the record's own fields, NaN and infinities.
+    /// Adds such a column, or replaces its value. An error for the name of a field, NaN and infinities.
     pub fn set_extra(
         &mut self,
         name: impl Into<Arc<str>>,
@@ -309,7 +315,7 @@ impl Record {
         Ok(())
     }
 
-    /// The number in a column, the record's own or the user's; none where there is none, as for the density of an atom.
+    /// The number in a column, the record's own or the user's. None if it is absent, as the density of a point mass is.
     pub fn number(&self, name: &str) -> Option<f64> {
         let Some(place) = field::find(name, 0) else {
             return self.extra(name).and_then(Extra::number);

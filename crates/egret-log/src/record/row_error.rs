@@ -2,37 +2,37 @@ use egret::{ActionError, ContextError, KindError, OutOfRange};
 
 use crate::record::{TimeError, VERSION};
 
-/// Why a row is not a record.
+/// Why a row is not a valid record.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
-    /// Written by rules that are not known here.
+    /// A version that this egret does not know.
     #[error("v is {found}, and this egret reads version {VERSION} only")]
     Version {
         /// What it was.
         found: u64,
     },
-    /// A field that has to be there.
+    /// A required field is missing.
     #[error("{field} is missing")]
     Missing {
         /// Which.
         field: &'static str,
     },
     /// A point mass with a density: one of the two is wrong.
-    #[error("propensity is atom and density is {density}: an atom has none")]
-    AtomWithDensity {
+    #[error("propensity is \"atom\" and density is {density}: a point mass has no density")]
+    PointMassWithDensity {
         /// What it was.
         density: f64,
     },
-    /// The caller's own action, which was not drawn.
+    /// The caller's own action has no density: it was not drawn.
     #[error(
-        "mode is apprentice and density is {density}: the caller's own action was not drawn, its propensity is atom"
+        "mode is apprentice and density is {density}: the caller chose the action, so its propensity is \"atom\""
     )]
     ApprenticeWithDensity {
         /// What it was.
         density: f64,
     },
-    /// Neither a density nor a word that there is none.
+    /// Neither a density nor a point mass.
     #[error("density is missing: give one, or propensity \"atom\" where the action was not drawn")]
     NoPropensity,
     /// A density, a loss or another number out of range.
@@ -47,7 +47,7 @@ pub enum RowError {
     /// The action is of another kind.
     #[error(transparent)]
     Kind(#[from] KindError),
-    /// A word that is not one of a few.
+    /// A word that the field cannot have.
     #[error("{field} is {found:?}, expected {expected}")]
     Word {
         /// Which field.
@@ -75,6 +75,14 @@ pub enum RowError {
         /// What it has to be.
         expected: &'static str,
     },
+    /// The value of a field cannot be read.
+    #[error("{field}: {problem}")]
+    Field {
+        /// Which field.
+        field: &'static str,
+        /// Why.
+        problem: String,
+    },
     /// Features by names that differ from those of the rows before.
     #[error("the context has the features {found}, the rows before have {expected}")]
     Features {
@@ -84,7 +92,7 @@ pub enum RowError {
         expected: String,
     },
     /// A column of the user's that goes by a name of egret's.
-    #[error("{name:?} is a name of the record's own")]
+    #[error("{name:?} is the name of a field of the record: choose another")]
     Reserved {
         /// The name.
         name: String,
@@ -95,12 +103,31 @@ pub enum RowError {
 }
 
 impl RowError {
-    /// What sort of mistake it is, in a few words that do not change with the row.
+    /// The field or column to blame, as files call it; none where the row as a whole is unreadable.
+    pub fn field(&self) -> Option<&str> {
+        match self {
+            Self::Version { .. } => Some("v"),
+            Self::Missing { field }
+            | Self::Word { field, .. }
+            | Self::Time { field, .. }
+            | Self::Field { field, .. } => Some(field),
+            Self::PointMassWithDensity { .. }
+            | Self::ApprenticeWithDensity { .. }
+            | Self::NoPropensity => Some("density"),
+            Self::Number(OutOfRange { name, .. }) => Some(name),
+            Self::Context(_) | Self::Features { .. } => Some("context"),
+            Self::Action(_) | Self::Kind(_) => Some("action"),
+            Self::Type { field, .. } | Self::Reserved { name: field } => Some(field),
+            Self::Unreadable(_) => None,
+        }
+    }
+
+    /// The kind of mistake, in a few words that are the same for every row.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Version { .. } => "unknown version",
             Self::Missing { .. } | Self::NoPropensity => "missing field",
-            Self::AtomWithDensity { .. } | Self::ApprenticeWithDensity { .. } => {
+            Self::PointMassWithDensity { .. } | Self::ApprenticeWithDensity { .. } => {
                 "density of an action that was not drawn"
             }
             Self::Number(_) => "number out of range",
@@ -108,7 +135,7 @@ impl RowError {
             Self::Action(_) | Self::Kind(_) => "action outside its space",
             Self::Word { .. } => "unknown word",
             Self::Time { .. } => "bad time",
-            Self::Type { .. } => "wrong type",
+            Self::Type { .. } | Self::Field { .. } => "wrong type",
             Self::Reserved { .. } => "reserved name",
             Self::Unreadable(_) => "unreadable",
         }

@@ -25,7 +25,7 @@ pub enum WriteError {
         /// Why.
         error: ParquetError,
     },
-    /// The record is not one, or does not fit the rows before it. The writer goes on without it.
+    /// The record is invalid, or does not fit the rows before it. The writer can go on without it.
     #[error(transparent)]
     Row(#[from] RowError),
 }

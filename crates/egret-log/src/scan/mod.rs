@@ -1,3 +1,9 @@
+//! A few columns of numbers, without the rest of the records.
+//!
+//! An evaluation needs a loss, a density and little else. [`ColumnScan`] reads just those columns of many files and hands
+//! them over as [`ColumnBatch`]es, each with one [`NumberColumn`] for each name. Row groups of Parquet are decoded in
+//! parallel; text goes through a [`Reader`]. Numbers are checked as a reader checks them.
+
 pub(crate) mod number_column;
 
 pub use number_column::{ColumnBatch, NumberColumn};
@@ -23,25 +29,25 @@ use crate::parquet::{
 use crate::reader::{OnBad, ReadError, Reader, expand};
 use crate::record::RowError;
 
-/// Rows of a row group that is decoded as one; larger ones are streamed, each column by itself.
+/// A row group of at most this many rows is decoded whole. A larger one is streamed, each column by itself.
 const WHOLE: u64 = 1 << 20;
-/// Rows that are decoded at once where a row group is larger, or a file is text.
+/// Rows of one batch where a row group is streamed or a file is text.
 const SLICE: usize = 1 << 17;
 /// Numbers that are decoded ahead, in all columns.
 const AHEAD: u64 = 1 << 24;
 
-/// Named columns of numbers, of any mix of files and folders: what an evaluation reads.
+/// Reads named columns of numbers from files and folders, without making records.
 ///
-/// Row groups are decoded in parallel and come in order, a bounded number ahead. Numbers are checked as a [`Reader`] checks them: densities are
-/// positive, losses in [0, 1], nothing is NaN, and the error names file and row. Words are not read: see
-/// [`words_are_among`](Self::words_are_among).
+/// Row groups are decoded in parallel and come in order. Memory does not grow with the log. Numbers are checked as a
+/// [`Reader`] checks them: densities are positive, losses in [0, 1], nothing is NaN. Errors name file and row. Words are
+/// not read: see [`words_are_among`](Self::words_are_among).
 ///
 /// ```
 /// use egret::{Context, Density, Loss, Propensity};
 /// use egret_log::{ColumnScan, Format, ReadError, Record, Writer};
 ///
 /// let folder = tempfile::tempdir()?;
-/// let file = folder.path().join("exhaust.parquet");
+/// let file = folder.path().join("log.parquet");
 /// let mut writer = Writer::create(&file, Format::Parquet)?;
 /// for propensity in [Propensity::Density(Density::new(2.0)?), Propensity::PointMass] {
 ///     let mut record = Record::bare(Context::dense(vec![1.0])?, 0.5.into(), propensity);
@@ -50,14 +56,14 @@ const AHEAD: u64 = 1 << 24;
 /// }
 /// writer.finish()?;
 ///
-/// let (mut sum, mut atoms) = (0.0, 0);
+/// let (mut sum, mut point_masses) = (0.0, 0);
 /// ColumnScan::open(&[file], &["loss", "density"], &[])?.for_each(|mut batch| {
-///     atoms += batch.drop_missing(1);
+///     point_masses += batch.drop_missing(1);
 ///     let (losses, densities) = (batch.all(0), batch.all(1));
 ///     sum += losses.iter().zip(densities).map(|(loss, p)| loss / p).sum::<f64>();
 ///     Ok::<(), ReadError>(())
 /// })?;
-/// assert_eq!((sum, atoms), (0.125, 1));
+/// assert_eq!((sum, point_masses), (0.125, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ColumnScan {
@@ -73,7 +79,7 @@ struct Wanted {
 }
 
 impl ColumnScan {
-    /// Finds the files. The columns come in the order given; one that is `optional` is all missing in a file without it.
+    /// Finds the files. Columns come in the order given. A file may lack an `optional` one: its numbers are missing then.
     pub fn open<P: AsRef<Path>>(
         inputs: &[P],
         required: &[&str],
@@ -105,7 +111,8 @@ impl ColumnScan {
         })
     }
 
-    /// Whether a column of words is known, without reading it, to be absent or to hold one of these words in every row.
+    /// Whether every row of a column holds one of these words, as far as the statistics of the files tell. True where the
+    /// column is absent; false where reading it would be needed.
     pub fn words_are_among(&self, name: &str, words: &[&str]) -> Result<bool, ReadError> {
         for (path, format) in &self.files {
             if *format != Format::Parquet {
@@ -131,7 +138,7 @@ impl ColumnScan {
         self.rows
     }
 
-    /// Hands all rows over, batch after batch, in order. The next ones are decoded meanwhile.
+    /// Visits all rows in order, batch by batch. The next batches are decoded meanwhile.
     pub fn for_each<E: From<ReadError>>(
         &self,
         mut visit: impl FnMut(ColumnBatch) -> Result<(), E>,
@@ -218,7 +225,7 @@ impl Table {
         };
         match self.word(group, "propensity").as_deref() {
             Some(b"density") => Known::Drawn,
-            Some(b"atom") => Known::Atoms,
+            Some(b"atom") => Known::PointMasses,
             _ => Known::Unknown(place),
         }
     }
@@ -272,7 +279,7 @@ impl Table {
 #[derive(Clone, Copy)]
 enum Known {
     Drawn,
-    Atoms,
+    PointMasses,
     /// They have to be read, from this column.
     Unknown(usize),
 }
@@ -330,28 +337,34 @@ impl Decoder<'_> {
         Some(window)
     }
 
+    /// Opens the next file; none after the last.
+    fn open_next(&mut self) -> Result<Option<State>, ReadError> {
+        let Some((path, format)) = self.columns.files.get(self.next_file) else {
+            return Ok(None);
+        };
+        self.next_file += 1;
+        Ok(Some(match format {
+            Format::Parquet => State::Table {
+                table: Arc::new(Table::open(path, &self.columns.wanted)?),
+                group: 0,
+                before: 0,
+            },
+            _ => State::Text {
+                path: path.clone(),
+                reader: Box::new(Reader::open(&[path], OnBad::Stop)?),
+                before: 0,
+            },
+        }))
+    }
+
     fn try_decode(&mut self) -> Result<Option<Window>, ReadError> {
         loop {
             let wanted = self.columns.wanted.clone();
             match &mut self.state {
-                State::Between => {
-                    let Some((path, format)) = self.columns.files.get(self.next_file) else {
-                        return Ok(None);
-                    };
-                    self.next_file += 1;
-                    self.state = match format {
-                        Format::Parquet => State::Table {
-                            table: Arc::new(Table::open(path, &wanted)?),
-                            group: 0,
-                            before: 0,
-                        },
-                        _ => State::Text {
-                            path: path.clone(),
-                            reader: Box::new(Reader::open(&[path], OnBad::Stop)?),
-                            before: 0,
-                        },
-                    };
-                }
+                State::Between => match self.open_next()? {
+                    Some(state) => self.state = state,
+                    None => return Ok(None),
+                },
                 State::Table {
                     table,
                     group,
@@ -567,7 +580,7 @@ fn assemble<'a>(
     Ok(ColumnBatch::new(table.path.clone(), first, rows, columns))
 }
 
-/// An atom has no density, and what has none says that it is an atom.
+/// A point mass has no density, and a row without a density says that it is a point mass.
 fn check_atoms<'a>(
     densities: &NumberColumn,
     known: Known,
@@ -575,14 +588,14 @@ fn check_atoms<'a>(
 ) -> Result<(), (usize, RowError)> {
     let with_density = |row: usize| {
         let density = densities.get(row).unwrap_or(f64::NAN);
-        (row, RowError::AtomWithDensity { density })
+        (row, RowError::PointMassWithDensity { density })
     };
     match known {
         Known::Drawn => match densities.first_missing() {
             Some(row) => Err((row, RowError::NoPropensity)),
             None => Ok(()),
         },
-        Known::Atoms => match densities.first_present() {
+        Known::PointMasses => match densities.first_present() {
             Some(row) => Err(with_density(row)),
             None => Ok(()),
         },

@@ -65,7 +65,7 @@ impl ColumnBatch {
             .unwrap_or_else(|| panic!("{} is missing in some rows: drop them first", column.name))
     }
 
-    /// Takes out the rows where a column has no number, such as the density of an atom; how many they were.
+    /// Drops the rows where a column has no number, as the density of a point mass; returns how many.
     pub fn drop_missing(&mut self, index: usize) -> usize {
         let Some(nulls) = self.columns[index].nulls.clone() else {
             return 0;

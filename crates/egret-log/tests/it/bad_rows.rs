@@ -27,7 +27,10 @@ fn every_kind_of_bad_row_stops_or_is_put_aside_with_its_reason() {
         (good_with("2.0", "NaN"), "expected value"),
         (good_with("2.0", "null"), "density is missing"),
         (good_with("2.0", "\"2\""), "density: invalid type: string"),
-        (good_with("\"density\",", "\"atom\","), "an atom has none"),
+        (
+            good_with("\"density\",", "\"atom\","),
+            "a point mass has no density",
+        ),
         (
             good_with("\"density\",", "\"drawn\","),
             "expected density or atom",
@@ -37,7 +40,7 @@ fn every_kind_of_bad_row_stops_or_is_put_aside_with_its_reason() {
         (good_with("[1.0]", "[null]"), "context: invalid type: null"),
         (
             good_with("[1.0]", "{\"dim\":1,\"indices\":[1],\"values\":[2]}"),
-            "beyond the 1 features",
+            "does not exist",
         ),
         (good_with("[1.0]", "\"x\""), "context: invalid type: string"),
         (good_with("\"context\":[1.0],", ""), "context is missing"),
@@ -105,6 +108,38 @@ fn every_kind_of_bad_row_stops_or_is_put_aside_with_its_reason() {
         assert_eq!(kept["content"], line.as_str());
         assert_eq!(kept["file"], file.to_str().expect("plain letters"));
         assert!(kept["reason"].as_str().expect("text").contains(reason));
+    }
+}
+
+#[test]
+fn next_row_goes_on_after_a_bad_row_and_keeps_none_aside() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [first, cut, last, aside] =
+        ["a.jsonl", "b.parquet", "c.jsonl", "bad.jsonl"].map(|name| folder.path().join(name));
+    let bad = good_with("0.25", "5");
+    fs::write(&first, format!("{GOOD}\n{bad}\n{GOOD}\n")).expect("written");
+    fs::write(&cut, "PAR1").expect("written");
+    fs::write(&last, GOOD).expect("written");
+    let inputs = [&first, &cut, &last];
+    for on_bad in [OnBad::Stop, OnBad::Skip(aside.clone())] {
+        let mut reader = Reader::open(&inputs, on_bad).expect("files");
+        let mut next = || reader.next_row().expect("five rows");
+        assert!(next().is_ok());
+        let ReadError::Row { file, row, error } = next().expect_err("a loss of 5") else {
+            panic!("an error of one row");
+        };
+        assert_eq!((&file, row, error.field()), (&first, 2, Some("loss")));
+        assert!(next().is_ok());
+        let ReadError::File { file, .. } = next().expect_err("no table") else {
+            panic!("an error of the whole file");
+        };
+        assert_eq!(file, cut);
+        assert!(next().is_ok());
+        assert!(reader.next_row().is_none());
+        assert!(reader.next_row().is_none());
+        assert_eq!(reader.skipped(), 0);
+        assert_eq!(reader.finish().expect("nothing to write").rows, 0);
+        assert!(!aside.exists());
     }
 }
 

@@ -12,17 +12,23 @@ use proptest::test_runner::TestRunner;
 use crate::any_record::{Kind, any_record};
 use crate::read;
 
-/// Losses and densities in row groups of a size, with or without statistics; every 7th row is an atom if `atoms`.
-fn table(path: &Path, rows: usize, group: usize, atoms: bool, statistics: EnabledStatistics) {
-    let atom = |row: usize| atoms && row % 7 == 3;
+/// Losses and densities in row groups of a size, with or without statistics; every 7th row is a point mass if `point_masses`.
+fn table(
+    path: &Path,
+    rows: usize,
+    group: usize,
+    point_masses: bool,
+    statistics: EnabledStatistics,
+) {
+    let point_mass = |row: usize| point_masses && row % 7 == 3;
     let loss: Float64Array = (0..rows)
         .map(|row| Some(row as f64 / rows as f64))
         .collect();
     let density: Float64Array = (0..rows)
-        .map(|row| (!atom(row)).then_some(1.0 + row as f64))
+        .map(|row| (!point_mass(row)).then_some(1.0 + row as f64))
         .collect();
     let propensity: StringArray = (0..rows)
-        .map(|row| Some(if atom(row) { "atom" } else { "density" }))
+        .map(|row| Some(if point_mass(row) { "atom" } else { "density" }))
         .collect();
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("loss", Arc::new(loss)),
@@ -196,7 +202,7 @@ fn what_cannot_be_is_named_with_its_row() {
             "q",
             Some(0.5),
             "atom",
-            "propensity is atom and density is 2: an atom has none",
+            "propensity is \"atom\" and density is 2: a point mass has no density",
         ),
         (
             "q",
@@ -226,7 +232,7 @@ fn atoms_are_dropped_and_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log.parquet");
     table(&path, 700, 90, true, EnabledStatistics::Chunk);
-    let (mut atoms, mut kept) = (0, Vec::new());
+    let (mut point_masses, mut kept) = (0, Vec::new());
     ColumnScan::open(&[&path], &["loss", "density"], &[])
         .expect("a file")
         .for_each(|mut batch| {
@@ -234,14 +240,14 @@ fn atoms_are_dropped_and_counted() {
                 batch.column(1).all().is_none(),
                 0 < batch.column(1).missing()
             );
-            atoms += batch.drop_missing(1);
+            point_masses += batch.drop_missing(1);
             assert_eq!(batch.drop_missing(1), 0);
             assert_eq!(batch.all(0).len(), batch.rows());
             kept.extend_from_slice(batch.all(1));
             Ok::<(), ReadError>(())
         })
         .expect("good rows");
-    assert_eq!(atoms, 100);
+    assert_eq!(point_masses, 100);
     let drawn = (0..700).filter(|row| row % 7 != 3);
     assert!(
         kept.iter()
@@ -254,9 +260,9 @@ fn atoms_are_dropped_and_counted() {
 #[test]
 fn words_are_known_from_statistics() {
     let folder = tempfile::tempdir().expect("a folder");
-    let known = |name: &str, atoms, statistics, words: &[&str]| {
+    let known = |name: &str, point_masses, statistics, words: &[&str]| {
         let file = folder.path().join(name);
-        table(&file, 100, 30, atoms, statistics);
+        table(&file, 100, 30, point_masses, statistics);
         let columns = ColumnScan::open(&[file], &["loss"], &[]).expect("a table");
         columns.words_are_among("propensity", words).expect("read")
     };

@@ -1,4 +1,4 @@
-//! The exhaust through its public interface.
+//! The log through its public interface.
 
 mod any_record;
 mod bad_rows;

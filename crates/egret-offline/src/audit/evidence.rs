@@ -110,7 +110,7 @@ impl Evidence {
         self.rows.iter().map(|row| row.report(threshold)).collect()
     }
 
-    /// The average of all tests, which the alarm rests on.
+    /// The average of all tests, which raises the alarm.
     pub(crate) fn together(&self, events: u64, alpha: f64) -> TestRow {
         TestRow {
             test: "all together",

@@ -9,7 +9,7 @@ pub struct Audited<X, A> {
     pub x: X,
     /// What the log says about the decision.
     pub decision: Recorded<A>,
-    /// What it cost, if known.
+    /// The loss, if known.
     pub loss: Option<Loss>,
     /// Whether the model learned from it: models are learned again from these events.
     pub learned: bool,
@@ -57,7 +57,7 @@ pub struct CappedIgwDraw {
     pub g: f64,
     /// β.
     pub beta: f64,
-    /// What β rests on.
+    /// How β was certified.
     pub certified_by: CertifiedBy,
     /// z(β), or its unbiased estimate.
     pub z: f64,

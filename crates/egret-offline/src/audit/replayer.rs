@@ -9,7 +9,7 @@ use crate::audit::report::MOST_NAMED;
 /// Saved models are loaded at their version. A missing one can be learned again: the events decided at version v, in the
 /// order of the log, are the batch that makes version v + 1. egret's own runs learn like that. A log whose events were
 /// learned in another order, or only in part, needs its saved models. Where a version is both learned and saved, the two
-/// must be equal to the bit.
+/// must be equal bit for bit.
 pub struct Replayer<X, A: Action> {
     learner: Learner<X, A>,
     saved: BTreeMap<Version, Vec<u8>>,

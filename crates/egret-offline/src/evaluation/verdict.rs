@@ -31,9 +31,9 @@ pub enum VerdictKind {
     TooFewEffective,
     /// The weights have heavy tails, for which the interval is not valid.
     HeavyTails,
-    /// The estimator is biased, and the interval leaves that out of account.
+    /// The estimator is biased, and the interval ignores the bias.
     Biased,
-    /// The interval is so wide that it says next to nothing.
+    /// The interval is so wide that it says little.
     Uninformative,
     /// None of these.
     Trust,
@@ -139,7 +139,7 @@ fn findings(subject: &Subject<'_>) -> Vec<Finding> {
     {
         findings.push((
             VerdictKind::Biased,
-            "large weights were shrunk, and the interval leaves the bias of that out of account: compare with ips or dr"
+            "large weights were shrunk, and the interval ignores the bias of that: compare with ips or dr"
                 .to_owned(),
         ));
     }

@@ -5,7 +5,7 @@ use egret::OutOfRange;
 pub struct Candidate {
     /// The estimate.
     pub estimate: f64,
-    /// Half the width of its interval at level 1 − δ/(number of candidates), which leaves bias out of account.
+    /// Half the width of its interval at level 1 − δ/(number of candidates), which ignores bias.
     pub half_width: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Sums over events that come out the same to the bit, in any batches and on any number of threads.
+//! Sums over events that are equal bit for bit, in any batches and on any number of threads.
 //!
 //! | file      | what                                                                             |
 //! |-----------|----------------------------------------------------------------------------------|

@@ -1,3 +1,14 @@
+//! Charts: plain structs of words and numbers, each with a `draw` method.
+//!
+//! | you have                                   | chart                |
+//! |--------------------------------------------|----------------------|
+//! | estimates with intervals, one below another | [`IntervalChart`]   |
+//! | numbers over time, with bands               | [`LineChart`]       |
+//! | distributions, one below another            | [`SpreadChart`]     |
+//!
+//! All take an [`Axis`], and a [`Series`] is a name with a colour. `draw` gives a [`Picture`](crate::Picture), or a
+//! [`ChartError`] that names the number that cannot be drawn.
+
 pub(crate) mod axis;
 pub(crate) mod error;
 pub(crate) mod heading;

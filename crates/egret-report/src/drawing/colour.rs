@@ -1,4 +1,4 @@
-/// Okabe and Ito's colours, told apart by the colour-blind and in grey, without their yellow, which is lost on paper.
+/// Okabe and Ito's colours, which the colour-blind can tell apart, without yellow, which is hard to see on paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Colour {
     /// The first to look at.
@@ -31,7 +31,7 @@ impl Colour {
         Self::Black,
     ];
 
-    /// The colour of the series at this place, from 0; after the seventh they come again.
+    /// The colour of the series at this place, from 0; after the seventh they repeat.
     pub fn nth(place: usize) -> Self {
         Self::IN_ORDER[place % Self::IN_ORDER.len()]
     }

@@ -1,3 +1,9 @@
+//! Shapes and text, and the two files that are made of them.
+//!
+//! A chart adds shapes to a [`Drawing`], from back to front. The drawing then becomes a [`Picture`]: an SVG and a PNG of
+//! the same shapes. `font` has the outlines and widths of letters, so that text takes the same room on every machine.
+//! [`Colour`] lists the colours of data.
+
 pub(crate) mod colour;
 pub(crate) mod font;
 pub(crate) mod picture;
@@ -21,7 +27,7 @@ pub(crate) struct Drawing {
     shapes: Vec<Shape>,
 }
 
-/// Red, green, blue, and from 0 to 1 how much of what is behind is hidden.
+/// Red, green, blue, and opacity from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ink(pub u8, pub u8, pub u8, pub f64);
 
@@ -300,7 +306,7 @@ impl Shape {
     }
 }
 
-/// Without the transparency that no picture has, and with the size that it has on paper.
+/// A PNG without transparency, with its size on paper.
 fn encoded(pixels: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     // 96 units to the inch, as browsers have it.
     let per_metre = f64::from(Picture::SCALE) * 96.0 / 0.0254;

@@ -1,3 +1,8 @@
+//! Pages of HTML, and the tables on them.
+//!
+//! A [`Page`] is a list of [`Part`]s. A part has paragraphs, [`Claim`]s with what was measured, [`Figure`]s and tables. A
+//! table is a [`Section`], which also prints to a terminal. The page is one file: pictures and styles are inside it.
+
 pub(crate) mod claim;
 pub(crate) mod section;
 
@@ -10,7 +15,7 @@ use crate::drawing::Picture;
 use crate::escape::escape;
 use crate::output::{self, WriteError};
 
-/// One page with all its tables and pictures inside: it asks nothing of any network, and prints well.
+/// One HTML file with all its tables and pictures inside. It loads nothing from a network, and prints well.
 ///
 /// ```
 /// use egret_report::{Claim, Page, Part, ClaimVerdict};

@@ -79,11 +79,6 @@ impl Section {
         table
     }
 
-    /// For a page, with its picture beneath.
-    pub fn html(&self, picture: &str) -> String {
-        format!("{}{picture}\n", self.under("h2"))
-    }
-
     /// For a page, its title in this tag; there is none if the title is empty.
     pub(crate) fn under(&self, tag: &str) -> String {
         let row = |tag: &str, cells: &[String]| {

@@ -4,7 +4,7 @@ use crate::codec::LoadError;
 const HEADER: usize = 8 + 2 + 8;
 const CHECKSUM: usize = 4;
 
-/// The kind of a file: how it starts, and which version of it is written here.
+/// A kind of file: its magic, and the version that this program writes.
 pub(crate) struct Frame {
     pub magic: &'static str,
     pub version: u16,
@@ -23,14 +23,14 @@ impl Frame {
         bytes
     }
 
-    /// What lies between header and checksum, once both are found right.
+    /// Checks header and checksum and returns the content between them.
     pub(crate) fn content_of<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], LoadError> {
         let rest = bytes
             .strip_prefix(self.magic.as_bytes())
             .ok_or(LoadError::Magic {
                 expected: self.magic,
             })?;
-        // The header is cut short: not even the length of the content is there.
+        // Too short to hold even the length of the content.
         let cut_short = LoadError::Header {
             found: bytes.len(),
             expected: HEADER,

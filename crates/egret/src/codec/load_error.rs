@@ -1,23 +1,23 @@
-/// Why saved bytes were not taken on.
+/// Why saved bytes cannot be loaded.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// Not a file of egret's.
-    #[error("these bytes are not a saved learner: they do not start with {expected:?}")]
+    /// Not a file that egret wrote.
+    #[error("not a file of this kind: it does not start with {expected:?}")]
     Magic {
-        /// What each file starts with.
+        /// What such files start with.
         expected: &'static str,
     },
-    /// Written by a version that this one does not know.
-    #[error("format version {found} is not known here, expected {expected}")]
+    /// Written by another version of egret.
+    #[error("format version {found} is not supported, expected {expected}")]
     Version {
         /// In the file.
         found: u16,
-        /// Known here.
+        /// Supported here.
         expected: u16,
     },
     /// The header is cut short.
-    #[error("{found} bytes, of which the header alone takes {expected}")]
+    #[error("the file has {found} bytes, but the header alone takes {expected}")]
     Header {
         /// In the file.
         found: usize,
@@ -25,15 +25,15 @@ pub enum LoadError {
         expected: usize,
     },
     /// Fewer or more bytes than the header says.
-    #[error("{found} bytes of content where the header says {expected}")]
+    #[error("the file has {found} bytes of content, but its header says {expected}")]
     Length {
         /// In the file.
         found: u64,
         /// In the header.
         expected: u64,
     },
-    /// The content is not what was written.
-    #[error("checksum {found:#010x} where {expected:#010x} was written")]
+    /// The content was damaged after it was written.
+    #[error("the file is damaged: its checksum is {found:#010x}, expected {expected:#010x}")]
     Checksum {
         /// Of the content.
         found: u32,
@@ -41,17 +41,17 @@ pub enum LoadError {
         expected: u32,
     },
     /// The content does not parse.
-    #[error("the content does not parse: {0}")]
+    #[error("the content cannot be parsed: {0}")]
     Content(#[from] postcard::Error),
-    /// Saved from another kind or size of thing.
-    #[error("saved from {found}, this is {expected}")]
+    /// Saved from an object of another kind or size.
+    #[error("saved from {found}, but loaded into {expected}")]
     Mismatch {
         /// In the file.
         found: String,
-        /// What was asked to load it.
+        /// What it was loaded into.
         expected: String,
     },
-    /// A number that no correct state holds.
-    #[error("the saved state is not one: {0}")]
+    /// The state holds a value that no saved object can have.
+    #[error("the saved state is invalid: {0}")]
     Invalid(String),
 }

@@ -1,4 +1,4 @@
-//! The bytes of one part's state: what kind of part, then what it holds.
+//! The saved state of one part of a model: its kind, then its values.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,7 +11,7 @@ pub(crate) fn to_bytes(kind: &str, state: &impl Serialize) -> Vec<u8> {
     postcard::to_extend(state, bytes).expect("plain numbers and lists have bytes")
 }
 
-/// The state, if it is one of `kind` and there is nothing after it.
+/// The state; an error if it is of another kind, or if bytes are left over.
 pub(crate) fn from_bytes<T: DeserializeOwned>(kind: &str, bytes: &[u8]) -> Result<T, LoadError> {
     let (found, rest) = postcard::take_from_bytes::<String>(bytes)?;
     expect_same("a state of", &found, &kind)?;
@@ -20,7 +20,7 @@ pub(crate) fn from_bytes<T: DeserializeOwned>(kind: &str, bytes: &[u8]) -> Resul
     Ok(state)
 }
 
-/// An error that names both, unless they are equal.
+/// An error that names both values unless they are equal.
 pub(crate) fn expect_same<T, U>(what: &str, found: &T, expected: &U) -> Result<(), LoadError>
 where
     T: PartialEq<U> + std::fmt::Debug,
@@ -36,7 +36,7 @@ where
     }
 }
 
-/// An error unless there are `len` numbers and each is one that `allowed` holds for.
+/// An error unless there are `len` numbers and all are `allowed`.
 pub(crate) fn expect_numbers(
     name: &str,
     values: &[f64],
@@ -68,7 +68,7 @@ mod tests {
         let read = |kind: &str, bytes: &[u8]| from_bytes::<(u32, Vec<f64>)>(kind, bytes);
         assert_eq!(
             read("ridge", &bytes).expect_err("another kind").to_string(),
-            "saved from a state of \"pair\", this is a state of \"ridge\""
+            "saved from a state of \"pair\", but loaded into a state of \"ridge\""
         );
         let longer = [&bytes[..], &[0]].concat();
         assert!(matches!(

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// `name:value,key=value,…`: how commands write a specification that has a JSON form too.
+/// Parses `name:value,key=value,…`, the short form of a specification on a command line.
 ///
 /// ```
 /// use egret::ShortText;
@@ -41,7 +41,7 @@ impl<'a> ShortText<'a> {
         Ok(parsed)
     }
 
-    /// What stands before the colon.
+    /// The text before the colon.
     pub fn name(&self) -> &'a str {
         self.name
     }
@@ -54,7 +54,7 @@ impl<'a> ShortText<'a> {
         }
     }
 
-    /// The value of a key that has to be there.
+    /// The value of a key that must be present.
     pub fn required<T: FromStr>(&mut self, key: &str) -> Result<T, ShortTextError> {
         let found = self.optional(key)?;
         found.ok_or_else(|| ShortTextError::Missing {
@@ -63,7 +63,7 @@ impl<'a> ShortText<'a> {
         })
     }
 
-    /// The value that has no key, which `what` describes.
+    /// The value without a key; `what` describes it in errors.
     pub fn bare<T: FromStr>(&mut self, what: &str) -> Result<T, ShortTextError> {
         match self.bare.take() {
             Some(value) => self.parsed(what, value),
@@ -74,7 +74,7 @@ impl<'a> ShortText<'a> {
         }
     }
 
-    /// An error where something was given that nobody asked for.
+    /// An error if part of the text was not asked for.
     pub fn finish(self) -> Result<(), ShortTextError> {
         let left = self.pairs.keys().next().copied().or(self.bare);
         left.map_or(Ok(()), |left| Err(self.unknown(left)))
@@ -96,11 +96,11 @@ impl<'a> ShortText<'a> {
     }
 }
 
-/// Why a short text says nothing.
+/// Why a short text is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShortTextError {
-    /// Something has to be given.
+    /// A required key is missing.
     #[error("{name} needs {key}, as in {name}:{key}=…")]
     Missing {
         /// Of what.
@@ -108,7 +108,7 @@ pub enum ShortTextError {
         /// What is missing.
         key: String,
     },
-    /// A value that its key cannot have.
+    /// The value does not parse.
     #[error("{name} cannot have {key}={value}")]
     Value {
         /// Of what.
@@ -118,8 +118,8 @@ pub enum ShortTextError {
         /// Its value.
         value: String,
     },
-    /// Given twice, or of no meaning here.
-    #[error("{name} does not know {part:?}, or was given it twice")]
+    /// An unknown key, or one given twice.
+    #[error("{name} has no option {part:?}, or it is given twice")]
     Unknown {
         /// Of what.
         name: String,
@@ -145,15 +145,15 @@ mod tests {
             ("best-of:m=x", "best-of cannot have m=x"),
             (
                 "best-of:m=1,m=2",
-                "best-of does not know \"m=2\", or was given it twice",
+                "best-of has no option \"m=2\", or it is given twice",
             ),
             (
                 "best-of:m=1,n=2",
-                "best-of does not know \"n\", or was given it twice",
+                "best-of has no option \"n\", or it is given twice",
             ),
             (
                 "best-of:m=1,2",
-                "best-of does not know \"2\", or was given it twice",
+                "best-of has no option \"2\", or it is given twice",
             ),
         ] {
             assert_eq!(

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::numeric::OutOfRange;
 
-/// Something that can be chosen, and how many of them lie in memory.
+/// A type of action, and how many of them are stored.
 ///
 /// | action            | type                  |
 /// |-------------------|-----------------------|
@@ -26,11 +26,11 @@ use crate::numeric::OutOfRange;
 /// }
 /// ```
 pub trait Action: Clone + fmt::Debug + Send + Sync + 'static {
-    /// Many actions; `Vec<Self>` unless something is faster.
+    /// Storage for many actions: `Vec<Self>`, unless another layout is faster.
     type Batch: Batch<Self>;
 }
 
-/// Many actions, laid out for the loops over them.
+/// Storage for many actions.
 pub trait Batch<A>: Default + Send + Sync + 'static {
     /// How many.
     fn len(&self) -> usize;
@@ -38,7 +38,7 @@ pub trait Batch<A>: Default + Send + Sync + 'static {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Forgets them and keeps the memory.
+    /// Removes all and keeps the memory.
     fn clear(&mut self);
     /// Adds one.
     fn push(&mut self, action: &A);
@@ -231,12 +231,12 @@ impl<A: 'static, B: 'static, S: Batch<A>, T: Batch<B>> Batch<(A, B)> for (S, T) 
     }
 }
 
-/// A point or an item as the action type, if that is what the action type is.
+/// Converts a value to the action type, if they are the same type.
 pub(crate) fn as_action<T: 'static, A: Action>(value: T) -> Option<A> {
     (&value as &dyn Any).downcast_ref::<A>().cloned()
 }
 
-/// A batch as one of plain points, if that is what it is.
+/// The batch as a list of numbers, if its actions are numbers.
 pub(crate) fn as_points<A: Action>(batch: &mut A::Batch) -> Option<&mut Vec<f64>> {
     (batch as &mut dyn Any).downcast_mut()
 }

@@ -4,8 +4,8 @@ use crate::numeric::lanes;
 
 /// What is known before the decision: a vector of features, dense or sparse.
 ///
-/// Both forms of the same vector give the same predictions up to rounding; the
-/// sparse one costs only what it holds.
+/// Both forms give the same predictions up to rounding. The sparse form costs time and memory only for the features
+/// it lists.
 ///
 /// ```
 /// use egret::Context;
@@ -84,7 +84,7 @@ impl Context {
         }
     }
 
-    /// Calls `visit(feature, value)` for the features that are not known to be zero, in order.
+    /// Calls `visit(feature, value)` in order for each feature; a sparse context skips those it does not list.
     pub fn for_each(&self, mut visit: impl FnMut(usize, f64)) {
         match &self.0 {
             Features::Dense(values) => {
@@ -121,7 +121,7 @@ fn check_finite(feature: usize, value: f64) -> Result<(), ContextError> {
     }
 }
 
-/// What a context looks like in a file, before it is checked.
+/// A context as read from a file, before it is checked.
 #[derive(Serialize, Deserialize)]
 enum Unchecked {
     Dense(Vec<f64>),
@@ -148,7 +148,7 @@ impl From<Context> for Unchecked {
     }
 }
 
-/// Why something is not a context, or not one for this oracle.
+/// Why a context is refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
@@ -161,14 +161,14 @@ pub enum ContextError {
         value: f64,
     },
     /// A sparse feature that the context does not have.
-    #[error("feature {feature} is beyond the {dim} features of the context")]
+    #[error("feature {feature} does not exist: the context has {dim} features, counted from 0")]
     Beyond {
         /// Its place.
         feature: usize,
         /// How many features there are.
         dim: usize,
     },
-    /// Sparse features have to come in increasing order, each once.
+    /// Sparse features must be in increasing order, each once.
     #[error("feature {feature} is out of order or given twice")]
     Unsorted {
         /// Its place.

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::numeric::OutOfRange;
 
-/// What an action cost: a number in [0, 1], smaller is better.
+/// The loss of an action: a number in [0, 1], smaller is better.
 ///
 /// ```
 /// use egret::Loss;
@@ -16,7 +16,7 @@ use crate::numeric::OutOfRange;
 pub struct Loss(f64);
 
 impl Loss {
-    /// Refuses what is not in [0, 1], NaN included.
+    /// Refuses numbers outside [0, 1], and NaN.
     pub fn new(value: f64) -> Result<Self, OutOfRange> {
         OutOfRange::unless((0.0..=1.0).contains(&value), "loss", value, "[0, 1]")?;
         Ok(Self(value))
@@ -42,8 +42,8 @@ impl From<Loss> for f64 {
     }
 }
 
-/// What an oracle's prediction is fitted to: a loss, or a number that stands for one in the mean. Finite, and free
-/// to leave [0, 1], as doubly robust corrections do.
+/// The target of a regression: a loss, or an estimate with the same mean. It is finite but may lie outside [0, 1], as
+/// doubly robust estimates do.
 ///
 /// ```
 /// use egret::{Loss, PseudoLoss};

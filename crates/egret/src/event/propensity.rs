@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::numeric::OutOfRange;
 
-/// dP/dμ at an action: finite and positive, and free to exceed 1.
+/// dP/dμ at an action: finite and positive; it may exceed 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")] // a bad log is an error, not a NaN
 pub struct Density(f64);
@@ -39,12 +39,12 @@ impl From<Density> for f64 {
     }
 }
 
-/// How an action came to be chosen.
+/// How probable the chosen action was.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Propensity {
-    /// Drawn with this density: reusable for any policy.
+    /// Drawn with this density: importance weights exist for any policy.
     Density(Density),
-    /// A point mass, as SmoothIGW puts on its greedy action: not reusable.
+    /// A point mass, as SmoothIGW puts on its greedy action: no importance weights.
     PointMass,
 }
 
@@ -64,7 +64,7 @@ impl Propensity {
 pub struct Weight(f64);
 
 impl Weight {
-    /// Every event alike.
+    /// The weight 1.
     pub const ONE: Self = Self(1.0);
 
     /// Refuses negatives, infinities and NaN.

@@ -26,20 +26,20 @@ use crate::sampling::{
 ///
 /// | field         | symbol | default | source                                      |
 /// |---------------|--------|---------|---------------------------------------------|
-/// | `normalization` |      | `Auto`  | exact where it can be had                   |
+/// | `normalization` |      | `Auto`  | exact where possible                        |
 /// | `kappa_inf`   | κ∞     | 4       | the paper's online experiments              |
 /// | `delta`       | δ      | 0.05    | the paper's online experiments              |
 /// | `z_error`     | ε      | 0.5     | see [`RelativeError`]                       |
-/// | `budget`      |        | 1,000,000 | κτ ≤ 50,000 ends within it but for e⁻²⁰   |
+/// | `budget`      |        | 1,000,000 | enough for κτ ≤ 50,000, except with probability e⁻²⁰ |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CappedIgw {
     /// How β is found.
     pub normalization: Normalization,
-    /// The bound on κ = 1/z, where z is not computed exactly.
+    /// The bound on κ = 1/z, if z is not computed.
     pub kappa_inf: f64,
-    /// The chance that the bound fails.
+    /// The probability that the bound fails.
     pub delta: f64,
-    /// How well ẑ is to be known, where z is not computed exactly.
+    /// The relative error allowed for ẑ, if z is not computed.
     pub z_error: RelativeError,
     /// The most proposals for one action.
     pub budget: usize,
@@ -60,9 +60,9 @@ impl Default for CappedIgw {
 /// How β is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Normalization {
-    /// Exact where it can be had at a sensible cost, else a mixture.
+    /// Exact where that is possible at a sensible cost, otherwise a mixture.
     Auto,
-    /// z(β) = 1 by computation: a catalogue, or an interval with an oracle that tells its pieces.
+    /// Solves z(β) = 1. Needs a catalogue, or an interval and an oracle with [`MonotonePieces`](crate::MonotonePieces).
     Exact,
     /// [`MixtureMartingale`].
     Mixture,
@@ -72,7 +72,7 @@ pub enum Normalization {
     FixedSample,
 }
 
-/// [`CappedIgw`] with its numbers checked and its normaliser built.
+/// [`CappedIgw`] with its numbers checked and its normalizer built.
 pub(crate) struct CappedSampler {
     normalization: Normalization,
     normalizer: Box<dyn Normalizer>,
@@ -90,8 +90,8 @@ pub(crate) struct Drawn<A> {
     pub z: NormalizingConstant,
 }
 
-/// The buffers of a decision, kept from one to the next so that none allocates.
-pub struct Workspace<A: Action> {
+/// The buffers of a decision, reused so that no decision allocates.
+pub(crate) struct Workspace<A: Action> {
     pub(crate) prepared: Vec<f64>,
     pub(crate) proposals: Proposals<A>,
     pub(crate) seen: DrawBuffers,
@@ -111,7 +111,7 @@ impl<A: Action> Default for Workspace<A> {
     }
 }
 
-/// Where an action is drawn: a context, its f̂, and the buffers.
+/// What drawing an action needs: a context, its f̂, and the buffers.
 pub(crate) struct DrawScope<'a, X: ?Sized, A: Action> {
     pub proposer: Proposer<'a, X, A>,
     pub proposals: &'a mut Proposals<A>,
@@ -126,13 +126,13 @@ enum Exact<'a, X: ?Sized, A: Action> {
     Catalogue(ExactCatalogue<'a, X, A>),
 }
 
-/// The most draws that β or ẑ may take: what more would want memory by the gigabyte is an error.
+/// The most draws that β or ẑ may take: more would need gigabytes of memory.
 const MOST_DRAWS: usize = 1 << 25;
 
-/// Up to so many items a catalogue is always summed whole under `Auto`.
+/// Under `Auto`, a catalogue of up to this many items is always summed whole.
 const FEW_ITEMS: f64 = 1_000.0;
 
-/// Up to so many items per τ it is so too: drawing would take as many.
+/// A larger one is summed whole up to this many items per τ: drawing would take as many predictions.
 const ITEMS_PER_TAU: f64 = 20.0;
 
 impl CappedSampler {
@@ -174,7 +174,7 @@ impl CappedSampler {
         }
     }
 
-    /// Draws an action. Each use of chance has its own stream of `key`, the (seed, event).
+    /// Draws an action. Each use of random numbers has its own stream of `key`, the (seed, event).
     pub(crate) fn draw<X: ?Sized, A: Action>(
         &self,
         igw: &Igw,
@@ -188,7 +188,7 @@ impl CappedSampler {
         }
     }
 
-    /// Σ wᵢ gᵢ(a)/zᵢ over a grid of (w, τ, γ), at an action with this f̂; none unless every z is exact.
+    /// Σ wᵢ gᵢ(a)/zᵢ over a grid of (w, τ, γ), at an action with this f̂; none if some z is not exact.
     pub(crate) fn marginal_density<X: ?Sized, A: Action>(
         &self,
         grid: impl Iterator<Item = (f64, f64, f64)>,
@@ -290,10 +290,10 @@ impl CappedSampler {
             place.proposals,
         )?;
         let z = if place.seen.fhats.is_empty() {
-            // τ = 1, where g = 1 needs no draw.
+            // At τ = 1, g = 1 needs no draw.
             NormalizingConstant::exact(1.0)
         } else {
-            // The draws that chose β tell how many fresh ones ẑ needs, and nothing else.
+            // The draws that chose β decide how many fresh ones ẑ takes, and nothing else: ẑ stays independent.
             let kappa = 1.0 / mean_weight(igw, beta, &place.seen.fhats);
             let kappa = kappa.clamp(1.0, certificate.kappa_inf);
             let draws = self.z_error.draws(kappa * igw.tau(), place.pieces());
@@ -340,7 +340,7 @@ impl CappedSampler {
 }
 
 impl<X: ?Sized, A: Action> DrawScope<'_, X, A> {
-    /// Of how many monotone pieces f̂ on the line is known to consist.
+    /// The number of monotone pieces of f̂ on an interval, if known.
     fn pieces(&mut self) -> Option<usize> {
         self.proposer.measure.as_line()?;
         let (pieces, prepared) = self.proposer.curve.monotone_pieces()?;
@@ -349,7 +349,7 @@ impl<X: ?Sized, A: Action> DrawScope<'_, X, A> {
 }
 
 impl<X: ?Sized, A: Action> Exact<'_, X, A> {
-    /// What serves every τ: the pieces, or the predictions for all items.
+    /// Computes what all τ share: the pieces, or the predictions for all items.
     fn prepare(&self, place: &mut DrawScope<'_, X, A>) -> Result<(), NanPrediction> {
         match self {
             Self::Line(line) => line.find_pieces(place.line, place.proposals),
@@ -367,7 +367,7 @@ impl<X: ?Sized, A: Action> Exact<'_, X, A> {
     }
 }
 
-/// Whether z can be computed here: a catalogue, or an interval with an oracle that tells its pieces.
+/// Whether z can be computed: on a catalogue, or on an interval with an oracle that knows its pieces.
 pub(crate) fn can_be_exact<X: ?Sized, A: Action>(
     measure: &dyn ReferenceMeasure<X, A>,
     oracle: &dyn RegressionOracle<X, A>,

@@ -3,13 +3,12 @@ use crate::sampling::igw::check_tau;
 
 /// Learns which smoothness τ to play (Agarwal et al. 2017, as in Zhu and Mineiro 2022).
 ///
-/// Each τᵢ has a probability wᵢ, uniform at first. A batch of rewards is a step of mirror descent
-/// with a log barrier:
+/// Each τᵢ has a probability wᵢ, uniform at first. A batch of rewards is one step of mirror descent with a log barrier:
 ///
 /// 1/wᵢ ← 1/wᵢ − Σ η·r/pᵢ + s
 ///
-/// where the sum is over the events that played τᵢ, p is the probability it had when they were
-/// decided, r = 1 − loss, and s is the one number that makes Σ w = 1. There always is one.
+/// The sum is over the events that played τᵢ, pᵢ is the probability it had when they were decided, r = 1 − loss, and s is
+/// the number that makes Σ w = 1. It always exists.
 ///
 /// A single τ keeps probability 1.
 ///
@@ -31,7 +30,7 @@ pub struct Corral {
     weights: Vec<f64>,
 }
 
-/// One event's part in a step.
+/// One event of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CorralUpdate {
     /// Which τ was played.
@@ -46,7 +45,7 @@ pub struct CorralUpdate {
 const LARGEST_INVERSE: f64 = 1e300;
 
 impl Corral {
-    /// Over these τ ≥ 1, at least one, with learning rate η > 0.
+    /// A grid of at least one τ ≥ 1, with learning rate η > 0.
     pub fn new(taus: Vec<f64>, eta: f64) -> Result<Self, OutOfRange> {
         OutOfRange::unless(!taus.is_empty(), "number of taus", 0.0, "[1, inf)")?;
         for &tau in &taus {
@@ -62,7 +61,7 @@ impl Corral {
         })
     }
 
-    /// Over `n` values of τ in equal ratios from `low` to `high`.
+    /// A grid of `n` values of τ in equal ratios from `low` to `high`.
     ///
     /// The paper plays 12 from 6 to 1024 with η = 0.3/12.
     pub fn geometric(low: f64, high: f64, n: usize, eta: f64) -> Result<Self, OutOfRange> {
@@ -79,7 +78,7 @@ impl Corral {
         &self.weights
     }
 
-    /// The place of the τ to play and its probability, for a uniform number in (0, 1).
+    /// The index of the τ to play and its probability, for a uniform number in (0, 1).
     pub fn draw(&self, unit: f64) -> (usize, f64) {
         let mut below = 0.0;
         let last = self.weights.len() - 1;
@@ -123,7 +122,7 @@ impl Corral {
         &self.inverses
     }
 
-    /// Takes on saved 1/w; false, and nothing has changed, if they are no distribution over this grid.
+    /// Restores saved 1/w. Returns false and changes nothing if they are not a distribution over this grid.
     pub(crate) fn restore(&mut self, inverses: &[f64]) -> bool {
         let in_range = |&inverse: &f64| (0.5..=LARGEST_INVERSE).contains(&inverse);
         let sum: f64 = inverses.iter().map(|inverse| 1.0 / inverse).sum();

@@ -6,7 +6,7 @@ use crate::numeric::{OutOfRange, checked_number};
 use crate::oracle::NanPrediction;
 use crate::sampling::{NormalizingConstant, SampleError};
 
-/// An action, how probable it was, and all that is needed to make the decision again.
+/// An action, how probable it was, and everything needed to replay the decision.
 ///
 /// | symbol   | where                                        |
 /// |----------|----------------------------------------------|
@@ -16,29 +16,29 @@ use crate::sampling::{NormalizingConstant, SampleError};
 /// | β, κ∞, δ | `capped_igw.certificate`, with the draws it took |
 /// | z        | `capped_igw.z`, with its number of fresh draws   |
 ///
-/// With (model, settings, seed, event, context) it is made again to the bit.
+/// The same (model, settings, seed, event, context) gives the same decision bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decision<A> {
-    /// Whose generator made it.
+    /// The number of the event; it selects the random numbers.
     pub event: u64,
     /// What to do.
     pub action: A,
-    /// The density of the action, or that it was a point mass.
+    /// The density of the action, or a point mass.
     pub propensity: Propensity,
-    /// Whether the density is given τ, or over all of the grid.
+    /// Whether the density is given τ, or marginal over the grid of τ.
     pub density_kind: DensityKind,
-    /// The smoothness played; 1 for explorers without.
+    /// The τ played; 1 for explorers without τ.
     #[serde(deserialize_with = "checked_number::positive")]
     pub tau: f64,
-    /// Its place in the grid.
+    /// The index of τ in the grid.
     pub tau_index: u32,
-    /// The probability Corral gave it.
+    /// The probability that Corral gave τ.
     #[serde(deserialize_with = "checked_number::share")]
     pub tau_probability: f64,
-    /// The greediness in force.
+    /// The γ in force.
     #[serde(deserialize_with = "checked_number::positive")]
     pub gamma: f64,
-    /// What CappedIGW worked out; the uniform explorer is CappedIGW at τ = 1.
+    /// The parts of the density; none for the greedy explorers. Uniform exploration is CappedIGW at τ = 1.
     pub capped_igw: Option<CappedDraw>,
     /// How many draws of μ the action took.
     pub proposals: usize,
@@ -53,7 +53,7 @@ pub struct Decision<A> {
 /// The parts of CappedIGW's density g/z.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CappedDraw {
-    /// g(a; β): what the paper logs, off by the factor κ.
+    /// g(a; β). The paper logs this; it is off by the factor κ = 1/z.
     #[serde(deserialize_with = "checked_number::positive")]
     pub g: f64,
     /// β, and how it was certified.
@@ -62,27 +62,27 @@ pub struct CappedDraw {
     pub z: NormalizingConstant,
 }
 
-/// Which density a log holds, where Corral draws τ first.
+/// Which density is stated, since τ is drawn before the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum DensityKind {
-    /// Given the τ played: unbiased always.
+    /// The density given the τ played: weights are always unbiased.
     #[default]
     Conditional,
     /// Σ wᵢ pᵢ(a) over the grid: weights vary less.
     ///
-    /// 1/Σ wᵢ gᵢ/ẑᵢ is not linear in the ẑᵢ, so that it is right only where each zᵢ is exact.
+    /// Only where each zᵢ is exact: 1/Σ wᵢ gᵢ/ẑᵢ is not linear in the ẑᵢ, so estimates would bias the weights.
     Marginal,
 }
 
 impl<A> Decision<A> {
-    /// q/p: the weight of the event for a policy with density `q` at the action; none for a point mass, nor where `q`
-    /// is negative, infinite or NaN.
+    /// q/p, the importance weight for a policy with density `q` at the action. None for a point mass, and none if `q` is
+    /// negative, infinite or NaN.
     pub fn importance_weight(&self, q: f64) -> Option<f64> {
         let p = self.propensity.density()?.get();
         (0.0 <= q && q.is_finite()).then_some(q / p)
     }
 
-    /// The same decision, its action in another form.
+    /// The same decision with the action converted.
     pub(crate) fn map_action<B>(self, into: impl FnOnce(A) -> B) -> Decision<B> {
         Decision {
             event: self.event,
@@ -101,7 +101,7 @@ impl<A> Decision<A> {
         }
     }
 
-    /// What there is to learn from, once the loss is known. The context may be given as it is or by reference.
+    /// The event to learn from, once the loss is known. The context may be a value or a reference.
     pub fn observed<X>(&self, x: X, loss: Loss) -> Observed<X, A>
     where
         A: Clone,
@@ -119,7 +119,7 @@ impl<A> Decision<A> {
     }
 }
 
-/// A decision with its loss: what is learned from, online and from a log.
+/// A decision with its loss: what a learner learns from, online or from a log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observed<X, A> {
     /// The context, or a reference to it.
@@ -130,7 +130,7 @@ pub struct Observed<X, A> {
     pub loss: Loss,
     /// The density the action had.
     pub propensity: Propensity,
-    /// How τ was drawn; none where a log does not say, and then Corral learns nothing from the event.
+    /// How τ was drawn; none if a log does not say. Corral then learns nothing from the event.
     pub tau: Option<TauDraw>,
 }
 
@@ -143,7 +143,7 @@ pub struct TauDraw {
     pub probability: f64,
 }
 
-/// Why there is no decision.
+/// Why no decision was made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecideError {
@@ -153,16 +153,18 @@ pub enum DecideError {
     /// No action was accepted, or the oracle predicted NaN.
     #[error(transparent)]
     Sample(#[from] SampleError),
-    /// The measure or the oracle no longer tells what it told when the learner was made.
-    #[error("the oracle and the measure cannot tell where the predicted loss is least")]
+    /// The oracle or the measure no longer gives a minimum, as it did when the learner was made.
+    #[error("the oracle and the measure no longer say where the predicted loss is least")]
     NoArgmin,
-    /// A marginal density was asked for where z is not computed.
-    #[error("the marginal density needs every z exactly, and the measure no longer tells it")]
+    /// A marginal density was asked for, but z cannot be computed.
+    #[error(
+        "the marginal density needs an exact z for every tau, and the oracle or measure no longer allows it"
+    )]
     NotExact,
     /// An action is of another kind than the model's.
     #[error("{0}")]
     Action(String),
-    /// γ and τ are too large for numbers.
+    /// γ or τ is too large for an `f64`.
     #[error("gamma or tau is too large: {0}")]
     Density(#[from] OutOfRange),
 }

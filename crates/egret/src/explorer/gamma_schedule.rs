@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::numeric::OutOfRange;
 
-/// How greedy to be, and when: γ after t learned batches.
+/// γ, the greediness, after t learned batches.
 ///
 /// | constructor  | γ                     | in the paper                                      |
 /// |--------------|-----------------------|---------------------------------------------------|
@@ -10,7 +10,7 @@ use crate::numeric::OutOfRange;
 /// | [`power`](Self::power)       | c₀ + c·tᵖ | CappedIGW 1 + 18·t, SmoothIGW 1 + 100·t^(3/4) |
 /// | [`theorem1`](Self::theorem1) | √(8Tκ∞τ/Reg_Sq) | Theorem 1                               |
 ///
-/// t is the number of batches learned so far, so that the first decisions are made with γ = c₀.
+/// t is the number of batches learned so far; before the first one, t = 0.
 ///
 /// ```
 /// let schedule = egret::GammaSchedule::power(1.0, 18.0, 1.0)?;
@@ -22,7 +22,7 @@ use crate::numeric::OutOfRange;
 #[serde(try_from = "Kind", into = "Kind")]
 pub struct GammaSchedule(Kind);
 
-/// What a schedule looks like in a file.
+/// A schedule as stored in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Kind {
     Constant(f64),
@@ -38,11 +38,11 @@ enum Kind {
     },
 }
 
-/// Beyond it, g of the worst action would come near the smallest positive number.
+/// Beyond it, g of the worst action would approach the smallest positive number.
 const LARGEST: f64 = 1e200;
 
 impl GammaSchedule {
-    /// The same γ for ever.
+    /// The same γ always.
     pub fn constant(gamma: f64) -> Result<Self, OutOfRange> {
         Self(Kind::Constant(gamma)).checked()
     }
@@ -54,7 +54,7 @@ impl GammaSchedule {
 
     /// √(8Tκ∞τ/Reg_Sq) for a horizon of T decisions; under Corral τ is the one played.
     ///
-    /// `reg_sq` bounds what the oracle's squared error over the horizon exceeds the best by.
+    /// `reg_sq` bounds the regret of the oracle's squared error over the horizon.
     pub fn theorem1(horizon: f64, kappa_inf: f64, reg_sq: f64) -> Result<Self, OutOfRange> {
         Self(Kind::Theorem1 {
             horizon,
@@ -64,7 +64,7 @@ impl GammaSchedule {
         .checked()
     }
 
-    /// γ after `batches` learned batches, for the smoothness `tau`; positive, and 1e200 at most.
+    /// γ after `batches` learned batches, for the smoothness `tau`; positive and at most 1e200.
     pub fn gamma(&self, batches: u64, tau: f64) -> f64 {
         let gamma = match self.0 {
             Kind::Constant(gamma) => gamma,

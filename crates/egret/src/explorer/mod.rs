@@ -1,10 +1,23 @@
+//! From predictions to a decision: which action to play, and with what propensity.
+//!
+//! [`Explorer`] lists the choices; [`CappedIgw`] is the paper's and the default. It plays an action with density
+//!
+//! p(a) = g(a; β)/z(β),  g(a; β) = τ / (1 + γ (f̂(x, a) − β)₊)
+//!
+//! and τ and γ say how greedy it is. γ grows as batches are learned, by a [`GammaSchedule`]. τ is drawn from a grid by
+//! [`Corral`], which learns which τ pays. The other explorers, under `greedy/`, are baselines; most of them put a point
+//! mass on the greedy action.
+//!
+//! The answer is a [`Decision`]: the action, its propensity, and everything needed to replay it.
+
 pub(crate) mod capped_igw;
 pub(crate) mod corral;
 pub(crate) mod decision;
 pub(crate) mod gamma_schedule;
 pub(crate) mod greedy;
 
-pub use capped_igw::{CappedIgw, Normalization, Workspace};
+pub(crate) use capped_igw::Workspace;
+pub use capped_igw::{CappedIgw, Normalization};
 pub use corral::{Corral, CorralUpdate, geometric_taus};
 pub use decision::{CappedDraw, DecideError, Decision, DensityKind, Observed, TauDraw};
 pub use gamma_schedule::GammaSchedule;
@@ -30,30 +43,30 @@ use crate::sampling::{
 /// | explorer        | uses    | needs                                            | every action has a density |
 /// |-----------------|---------|--------------------------------------------------|----------------------------|
 /// | `CappedIgw`     | τ and γ | nothing                                          | yes                        |
-/// | `SmoothIgw`     | τ and γ | an argmin: a catalogue, or an oracle that tells it | on a catalogue           |
+/// | `SmoothIgw`     | τ and γ | a catalogue, or an oracle that knows its argmin  | on a catalogue             |
 /// | `Uniform`       | neither | nothing                                          | yes                        |
-/// | `EpsilonGreedy` | neither | an argmin                                        | on a catalogue             |
+/// | `EpsilonGreedy` | neither | a catalogue, or an oracle that knows its argmin  | on a catalogue             |
 /// | `SquareCb`      | γ       | a catalogue                                      | yes                        |
 ///
-/// Those without τ play at τ = 1 with probability 1, whatever grid the settings hold.
+/// Explorers without τ ignore the grid in the settings and state τ = 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Explorer {
     /// Algorithm 2 of the paper.
     CappedIgw(CappedIgw),
-    /// Algorithm 1 of the paper: dM/dμ = τ/(τ + γ·gap), the rest on the greedy action.
+    /// Algorithm 1 of the paper: density τ/(τ + γ·gap), and the remaining probability on the greedy action.
     SmoothIgw,
     /// Always μ.
     Uniform,
-    /// μ with probability ε, else the greedy action.
+    /// A draw from μ with probability ε, otherwise the greedy action.
     EpsilonGreedy {
         /// In [0, 1].
         epsilon: f64,
     },
-    /// 1/(K + γ·gap) for each of K items but the best, which has the rest.
+    /// Probability 1/(K + γ·gap) for each of K items except the best, which gets the rest.
     SquareCb,
 }
 
-/// An [`Explorer`] with its numbers checked.
+/// A checked [`Explorer`], ready to choose actions.
 pub(crate) enum Player {
     CappedIgw(CappedSampler),
     SmoothIgw,
@@ -113,7 +126,7 @@ impl Explorer {
 /// What is known about τ and γ when the action is chosen.
 pub(crate) struct Smoothness<'a> {
     pub corral: &'a Corral,
-    /// The place of the τ played.
+    /// The index of the τ played.
     pub index: usize,
     pub schedule: &'a GammaSchedule,
     pub batches: u64,
@@ -140,7 +153,7 @@ impl Smoothness<'_> {
     }
 }
 
-/// An action with its propensity and what it came from.
+/// An action, its propensity, and how it was drawn.
 pub(crate) struct Choice<A> {
     pub action: A,
     pub propensity: Propensity,
@@ -149,7 +162,7 @@ pub(crate) struct Choice<A> {
 }
 
 impl Player {
-    /// Each use of chance has its own stream of `key`, the (seed, event).
+    /// Each use of random numbers has its own stream of `key`, the (seed, event).
     pub(crate) fn choose<X: ?Sized, A: Action>(
         &self,
         smoothness: &Smoothness<'_>,
@@ -268,26 +281,26 @@ const UNIFORM: CappedDraw = CappedDraw {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExplorerError {
-    /// A number is not where it has to be.
+    /// A number is out of range.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// Nobody can tell the greedy action.
+    /// The greedy action cannot be found.
     #[error(
-        "{explorer} plays the action that looks best, which is known on a catalogue, or on an interval with an \
-         oracle that tells its argmin; here is neither"
+        "{explorer} plays the greedy action, and so needs a catalogue, or an interval with an oracle that knows its \
+         argmin: choose CappedIGW for this action space and oracle"
     )]
     NoArgmin {
-        /// Which.
+        /// Which explorer.
         explorer: &'static str,
     },
-    /// z cannot be computed here.
+    /// z cannot be computed with this measure and oracle.
     #[error(
-        "exact normalisation needs a catalogue, or an interval with an oracle that tells its monotone pieces; \
-         take Auto or Mixture"
+        "exact normalization needs a catalogue, or an interval with an oracle that knows its monotone pieces: choose Auto \
+         or Mixture"
     )]
     NotExact,
     /// SquareCB is for a list of items.
-    #[error("SquareCB plays the items of a catalogue, and the measure is not one")]
+    #[error("SquareCB needs a catalogue of items: choose another explorer for this action space")]
     NoCatalogue,
 }
 

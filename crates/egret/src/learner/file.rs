@@ -20,7 +20,7 @@ struct Content<'a> {
 }
 
 impl<X: ?Sized, A: Action> Learner<X, A> {
-    /// The model and its settings as bytes that [`load`](Self::load) takes on to the bit.
+    /// The model and its settings as bytes; [`load`](Self::load) restores them bit for bit.
     pub fn save(&self) -> Vec<u8> {
         let content = postcard::to_stdvec(&Content {
             settings: self.settings.clone(),
@@ -32,13 +32,12 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         FRAME.around(&content)
     }
 
-    /// Takes on a saved model with its settings; on an error nothing has changed.
+    /// Restores a saved model with its settings; on an error nothing has changed.
     ///
-    /// The measure and the kind of oracle are not in the file: the learner has to be made with those
-    /// that the saved one had.
+    /// The bytes do not hold the measure or the kind of oracle: make the learner with the same ones.
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
         let content: Content<'_> = parse(FRAME.content_of(bytes)?)?;
-        // A player is built anew only for other settings: its normaliser may take a millisecond.
+        // A player is rebuilt only if the settings differ: building its normalizer may take a millisecond.
         let (player, mut corral) = if content.settings == self.settings {
             (None, self.corral.clone())
         } else {

@@ -1,3 +1,12 @@
+//! The online learner: a reference measure, an oracle, an explorer and Corral behind one interface.
+//!
+//! [`Learner`] is generic in contexts, actions, measures and oracles: start here if you bring your own. The usual parts
+//! come ready made in [`Model`](crate::Model). [`Settings`] say how it explores and learns; the default is the
+//! recommended one.
+//!
+//! The cycle is decide, observe the loss, learn. A decision depends on (model, settings, seed, event, context) alone, so
+//! `replay` can repeat it later bit for bit. `save` and `load` keep the whole state.
+
 pub(crate) mod file;
 pub(crate) mod replay;
 pub(crate) mod settings;
@@ -23,24 +32,24 @@ use crate::numeric::pool::Pool;
 use crate::numeric::{EventRng, Stream};
 use crate::oracle::{Example, LossCurve, RegressionOracle};
 
-/// Measure, oracle, explorer, schedule and Corral in one: decides, learns, is saved and replayed.
+/// An online learner over any contexts and actions: measure, oracle, explorer, γ schedule and Corral.
 ///
 /// A decision is a pure function of (model, settings, seed, event, context): the same bits on any
 /// number of threads and on any machine. `learn` alone changes the model.
 ///
 /// | method                | what it does                                                |
 /// |-----------------------|-------------------------------------------------------------|
-/// | `decide`              | one decision; once warm it allocates nothing                |
+/// | `decide`              | one decision; allocates nothing after the first few         |
 /// | `decide_batch`        | many at once, in parallel                                   |
-/// | `learn`               | one step on an event whose loss is known, whenever that is  |
-/// | `learn_batch`         | one step on many                                            |
+/// | `learn`               | one step on an event, whenever its loss arrives             |
+/// | `learn_batch`         | one step on many events                                     |
 /// | `predict`, `best`     | f̂ at given actions, and the action where it is least        |
-/// | `save`, `load`        | the learner to the bit, with its settings                   |
+/// | `save`, `load`        | the learner with its settings, bit for bit                  |
 /// | `replay`              | repeats a past decision and compares                        |
 ///
 /// The caller numbers the events. Two decisions with the same number share their random numbers.
 ///
-/// A learner takes any context, action, measure and oracle. [`Model`](crate::Model) has the usual ones ready made.
+/// For contexts of numbers and the usual action spaces, [`Model`](crate::Model) is simpler.
 ///
 /// ```
 /// use egret::{
@@ -109,10 +118,9 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         })
     }
 
-    /// Finds β with this normalizer in place of the one that the settings name.
+    /// Finds β with this normalizer instead of the one in the settings.
     ///
-    /// It serves CappedIGW where z is not computed; other explorers have no use for it. A saved learner does not hold
-    /// it: give it again after [`load`](Self::load).
+    /// Only CappedIGW with an estimated z uses it. It is not saved: set it again after [`load`](Self::load).
     pub fn with_normalizer(mut self, normalizer: Box<dyn Normalizer>) -> Self {
         if let Player::CappedIgw(sampler) = &mut self.player {
             sampler.set_normalizer(normalizer);
@@ -130,12 +138,12 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         self.batches
     }
 
-    /// The grid of τ and its probabilities; one τ = 1 for explorers without.
+    /// The grid of τ and its probabilities; the single τ = 1 for explorers without τ.
     pub fn corral(&self) -> &Corral {
         &self.corral
     }
 
-    /// Whether every decision states a z that was computed: κ is then 1.
+    /// Whether z is computed, never estimated, so that κ = 1 in every decision.
     pub fn computes_z(&self) -> bool {
         match &self.player {
             Player::CappedIgw(sampler) => sampler.always_exact(&*self.measure, &*self.oracle),
@@ -170,8 +178,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             .collect()
     }
 
-    /// As [`decide`](Self::decide) under another seed: what the learner might as well have done, independent of
-    /// what it did.
+    /// As [`decide`](Self::decide) with another seed: an independent draw of the same policy.
     pub fn decide_seeded(&self, seed: u64, event: u64, x: &X) -> Result<Decision<A>, DecideError> {
         let unit = EventRng::new(seed, event, Stream::Smoothness).unit();
         let (index, tau_probability) = self.corral.draw(unit);
@@ -225,12 +232,12 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         })
     }
 
-    /// The action with the least predicted loss that can be found now.
+    /// The action with the least predicted loss, by a search that depends on the space.
     ///
-    /// | space                                      | looked at                     |
+    /// | space                                      | searched                      |
     /// |--------------------------------------------|-------------------------------|
     /// | items                                      | all of them                   |
-    /// | interval, oracle that tells its minimum    | the minimum                   |
+    /// | interval, oracle that knows its minimum    | the minimum                   |
     /// | interval, any other oracle                 | 1,024 evenly spaced quantiles |
     /// | everything else                            | 4,096 draws of μ              |
     pub fn best(&self, x: &X) -> Result<A, DecideError> {
@@ -247,7 +254,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
 
     /// One step of the oracle and of Corral on events that were decided at any time before.
     ///
-    /// No event, no step. On an error nothing was learned.
+    /// An empty batch is no step. On an error nothing was learned.
     pub fn learn_batch<Y: Borrow<X>>(
         &mut self,
         observed: &[Observed<Y, A>],
@@ -316,17 +323,17 @@ impl<X: ?Sized, A: Action> fmt::Debug for Learner<X, A> {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnError {
-    /// Decided with another grid.
-    #[error("event {place} of the batch played the tau at index {found}, the grid has {taus}")]
+    /// Decided with another grid of τ.
+    #[error("event {place} of the batch has tau index {found}, but the grid has {taus} values")]
     TauIndex {
         /// Its place in the batch.
         place: usize,
         /// The index in the event.
         found: u32,
-        /// How many there are.
+        /// How many values of τ the grid has.
         taus: usize,
     },
-    /// Not a probability.
+    /// The probability of τ is not in (0, 1].
     #[error(
         "event {place} of the batch has the tau probability {probability}, expected a number in (0, 1]"
     )]
@@ -412,7 +419,7 @@ mod tests {
         }
     }
 
-    /// CappedIGW that draws to normalise, though here z could be computed.
+    /// CappedIGW that draws to normalize, though here z could be computed.
     fn mixture() -> Explorer {
         Explorer::CappedIgw(CappedIgw {
             normalization: crate::explorer::Normalization::Mixture,
@@ -594,7 +601,7 @@ mod tests {
         };
         assert_eq!(
             refuse(&|event| event.tau.as_mut().expect("drawn").index = 12),
-            "event 5 of the batch played the tau at index 12, the grid has 12"
+            "event 5 of the batch has tau index 12, but the grid has 12 values"
         );
         for bad in [0.0, -0.5, 1.5, f64::NAN, f64::INFINITY] {
             let message = refuse(&|event| event.tau.as_mut().expect("drawn").probability = bad);

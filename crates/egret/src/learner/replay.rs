@@ -3,9 +3,9 @@ use crate::explorer::{DecideError, Decision};
 use crate::learner::Learner;
 
 impl<X: ?Sized, A: Action + PartialEq> Learner<X, A> {
-    /// Makes a past decision again, from its event and seed, and compares every field to the bit.
+    /// Repeats a past decision from its event and seed, and compares every field bit for bit.
     ///
-    /// The learner has to hold the model that made it: see [`load`](Self::load).
+    /// The learner must hold the model that made the decision: see [`load`](Self::load).
     pub fn replay(&self, x: &X, decision: &Decision<A>) -> Result<(), ReplayError> {
         if decision.batches_learned != self.batches_learned() {
             return Err(ReplayError::Model {
@@ -77,7 +77,7 @@ fn first_difference<A: PartialEq>(a: &Decision<A>, b: &Decision<A>) -> Option<&'
     .map(|(field, _)| field)
 }
 
-/// Why a decision was not made again.
+/// Why a replay failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
@@ -102,13 +102,13 @@ pub enum ReplayError {
         /// The learner's.
         learner: u32,
     },
-    /// It comes out otherwise.
-    #[error("made again, the decision differs in {field}")]
+    /// The replayed decision is different.
+    #[error("the replayed decision differs in {field}")]
     Differs {
-        /// The first that differs.
+        /// The first field that differs.
         field: &'static str,
     },
-    /// It cannot be made at all.
+    /// No decision could be made.
     #[error(transparent)]
     Decide(#[from] DecideError),
 }

@@ -8,7 +8,7 @@ use crate::measure::ReferenceMeasure;
 use crate::numeric::OutOfRange;
 use crate::oracle::RegressionOracle;
 
-/// How a learner explores and learns. The default is the recommended one; [`paper`](Self::paper) has the paper's.
+/// How a learner explores and learns. The default is recommended; [`paper`](Self::paper) gives the paper's settings.
 ///
 /// | field              | default                     | paper's online experiments | why the default                                    |
 /// |--------------------|-----------------------------|----------------------------|----------------------------------------------------|
@@ -21,14 +21,14 @@ use crate::oracle::RegressionOracle;
 /// | `seed`             | 0                           |                            |                                                    |
 /// | `settings_version` | 0                           |                            |                                                    |
 ///
-/// Regret guarantees are for policies that spread over 1/τ of μ or more.
+/// Regret is bounded against policies that spread over at least 1/τ of μ.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// How an action is chosen.
     pub explorer: Explorer,
     /// γ over time.
     pub gamma: GammaSchedule,
-    /// The grid of τ that Corral learns over; one τ is always played.
+    /// The grid of τ that Corral learns over. With a single τ Corral has nothing to do.
     pub taus: Vec<f64>,
     /// Corral's learning rate.
     pub eta: f64,
@@ -38,7 +38,7 @@ pub struct Settings {
     pub example_weight: ExampleWeight,
     /// The seed of every generator.
     pub seed: u64,
-    /// A number of the user's for these settings; decisions carry it.
+    /// Your own number for these settings; decisions carry it.
     pub settings_version: u32,
 }
 
@@ -76,7 +76,7 @@ impl Settings {
 /// How much an example counts in the oracle's squared error.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub enum ExampleWeight {
-    /// Each alike.
+    /// Every example counts 1.
     #[default]
     One,
     /// min(1/p, cap), and cap for a point mass: the paper's runs, with cap 5.
@@ -110,7 +110,7 @@ impl ExampleWeight {
 }
 
 impl Settings {
-    /// Checks all of it, for this measure and this oracle.
+    /// Checks everything against this measure and this oracle.
     pub(crate) fn build<X: ?Sized, A: Action>(
         &self,
         measure: &dyn ReferenceMeasure<X, A>,
@@ -133,20 +133,20 @@ impl Settings {
     }
 }
 
-/// Why settings are not taken.
+/// Why settings are refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// A number is not where it has to be.
+    /// A number is out of range.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// The explorer cannot play on this measure with this oracle.
     #[error(transparent)]
     Explorer(#[from] ExplorerError),
-    /// A ratio of estimates would be biased.
+    /// A marginal density with an estimated z would bias the weights.
     #[error(
-        "the marginal density of CappedIGW is not linear in the estimates of z, and so is right only where each z is \
-         exact: state the conditional density"
+        "the marginal density needs an exact z for every tau, and here z is estimated: choose the conditional density, or \
+         exact normalization"
     )]
     Marginal,
 }
@@ -171,75 +171,46 @@ mod tests {
                 .expect_err("bad settings")
                 .to_string()
         };
-        let capped = |capped: CappedIgw| Settings {
-            explorer: Explorer::CappedIgw(capped),
+        let paper = |change: fn(&mut Settings)| {
+            let mut settings = Settings::paper();
+            change(&mut settings);
+            settings
+        };
+        let capped = |change: fn(&mut CappedIgw)| {
+            let mut capped = CappedIgw::default();
+            change(&mut capped);
+            Settings {
+                explorer: Explorer::CappedIgw(capped),
+                ..Settings::paper()
+            }
+        };
+        let explorers = [
+            (Explorer::EpsilonGreedy { epsilon: 1.5 }, "epsilon"),
+            (Explorer::SquareCb, "SquareCB"),
+        ];
+        let explorers = explorers.map(|(explorer, field)| {
+            let settings = Settings {
+                explorer,
+                ..Settings::paper()
+            };
+            (settings, field)
+        });
+        let weight = Settings {
+            example_weight: ExampleWeight::ClippedInverse { cap: f64::NAN },
             ..Settings::paper()
         };
         for (settings, field) in [
-            (
-                Settings {
-                    taus: vec![],
-                    ..Settings::paper()
-                },
-                "number of taus",
-            ),
-            (
-                Settings {
-                    taus: vec![f64::NAN],
-                    ..Settings::paper()
-                },
-                "tau",
-            ),
-            (
-                Settings {
-                    eta: 0.0,
-                    ..Settings::paper()
-                },
-                "eta",
-            ),
-            (
-                Settings {
-                    example_weight: ExampleWeight::ClippedInverse { cap: f64::NAN },
-                    ..Settings::paper()
-                },
-                "cap",
-            ),
-            (
-                Settings {
-                    explorer: Explorer::EpsilonGreedy { epsilon: 1.5 },
-                    ..Settings::paper()
-                },
-                "epsilon",
-            ),
-            (
-                Settings {
-                    explorer: Explorer::SquareCb,
-                    ..Settings::paper()
-                },
-                "SquareCB",
-            ),
-            (
-                capped(CappedIgw {
-                    kappa_inf: 1.0,
-                    ..CappedIgw::default()
-                }),
-                "kappa_inf",
-            ),
-            (
-                capped(CappedIgw {
-                    delta: f64::NAN,
-                    ..CappedIgw::default()
-                }),
-                "delta",
-            ),
-            (
-                capped(CappedIgw {
-                    budget: 0,
-                    ..CappedIgw::default()
-                }),
-                "budget",
-            ),
-        ] {
+            (paper(|settings| settings.taus = vec![]), "number of taus"),
+            (paper(|settings| settings.taus = vec![f64::NAN]), "tau"),
+            (paper(|settings| settings.eta = 0.0), "eta"),
+            (weight, "cap"),
+            (capped(|capped| capped.kappa_inf = 1.0), "kappa_inf"),
+            (capped(|capped| capped.delta = f64::NAN), "delta"),
+            (capped(|capped| capped.budget = 0), "budget"),
+        ]
+        .into_iter()
+        .chain(explorers)
+        {
             let message = refused(settings);
             assert!(message.starts_with(field), "{message}");
         }

@@ -42,8 +42,8 @@ impl Catalogue {
     /// The most items.
     pub const MAX_LEN: usize = 10_000_000;
 
-    /// The rarest item, as a fraction of the mean weight. For rarer ones the alias table would be
-    /// off by more than 2.3e-7 of their probability.
+    /// The smallest weight allowed, as a fraction of the mean weight. Below it the alias table would be off by more
+    /// than 2.3e-7 of the probability.
     pub const MIN_WEIGHT: f64 = 1e-9;
 
     /// `n` items, each with probability 1/n; n is in [1, [`MAX_LEN`](Self::MAX_LEN)].
@@ -56,7 +56,7 @@ impl Catalogue {
 
     /// An item for each weight, with a probability proportional to it.
     ///
-    /// Weights are positive and finite: what shall never be played does not belong in the list.
+    /// Weights are positive and finite: leave out items that must never be played.
     pub fn weighted(mut weights: Vec<f64>) -> Result<Self, CatalogueError> {
         let n = checked_len(weights.len())?;
         let mut largest = 0.0_f64;
@@ -66,7 +66,7 @@ impl Catalogue {
             }
             largest = largest.max(value);
         }
-        // Over the largest first, so that the sum is finite.
+        // Divided by the largest first, so that the sum is finite.
         for weight in &mut weights {
             *weight /= largest;
         }
@@ -103,7 +103,7 @@ impl Catalogue {
         (0..self.index.n()).map(Item)
     }
 
-    /// μ({item}); 0 for what is not in the catalogue.
+    /// μ({item}); 0 for an item that is not in the catalogue.
     pub fn probability(&self, item: Item) -> f64 {
         match &self.weights {
             Some(weights) => weights
@@ -116,7 +116,7 @@ impl Catalogue {
         }
     }
 
-    /// μ({item}) for each item in order, or none where all are equally probable.
+    /// μ({item}) for each item in order; none if all are equal.
     pub fn probabilities(&self) -> Option<&[f64]> {
         Some(&self.weights.as_ref()?.probabilities)
     }
@@ -159,8 +159,8 @@ impl<X: ?Sized> ReferenceMeasure<X, Item> for Catalogue {
     }
 }
 
-/// Reads as many words as there are items to draw, then as many again as were rejected: no word
-/// beyond the last item is read, so that drawing in parts gives the same items.
+/// Reads one word per item, then one for each rejected word, and so on. No word beyond the last item is read, so
+/// drawing in parts gives the same items.
 fn sample_uniform(index: UniformIndex, n: usize, rng: &mut EventRng, out: &mut Vec<Item>) {
     let end = out.len() + n;
     let mut bytes = [0; 1024];
@@ -186,7 +186,7 @@ impl fmt::Debug for Catalogue {
     }
 }
 
-/// Why something is not a catalogue.
+/// Why a catalogue is refused.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogueError {

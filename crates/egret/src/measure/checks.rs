@@ -1,4 +1,4 @@
-//! What the tests of every reference measure ask.
+//! Checks that every reference measure must pass.
 
 use crate::event::{Action, Batch};
 use crate::measure::ReferenceMeasure;

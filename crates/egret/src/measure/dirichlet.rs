@@ -7,9 +7,9 @@ use crate::numeric::{EventRng, normals::Normals};
 /// Its density by the first d − 1 coordinates is proportional to Π aᵢ^(αᵢ − 1). All αᵢ = 1 is the
 /// uniform distribution; below 1 the corners are favoured, above 1 the middle.
 ///
-/// A draw is d gamma numbers over their sum (Marsaglia and Tsang 2000), kept as logarithms until
-/// the largest is known, so that small α never divide 0 by 0; about 130 ns a coordinate. A share
-/// below 1e-308 is 0. Stratified draws are independent ones. The support is the volume of the first
+/// A draw is d gamma numbers divided by their sum (Marsaglia and Tsang 2000); about 130 ns a coordinate. They are kept
+/// as logarithms until the largest is known, so a small α never divides 0 by 0. A share below 1e-308 is 0. Stratified
+/// draws are independent draws. The support is the volume of the first
 /// d − 1 coordinates, 1/(d − 1)!; [`Support::Unknown`] where an `f64` cannot hold it.
 ///
 /// ```
@@ -123,7 +123,7 @@ impl LogGamma {
             let log_v = libm::log(v);
             let u = rng.unit();
             let square = x * x;
-            // The first test is implied by the second, and mostly spares its logarithm.
+            // The first test implies the second, and usually avoids its logarithm.
             if u < 1.0 - 0.0331 * square * square
                 || libm::log(u) < 0.5 * square + self.d * (1.0 - v + log_v)
             {
@@ -137,11 +137,11 @@ impl LogGamma {
     }
 }
 
-/// Why a Dirichlet distribution cannot be had.
+/// Why a Dirichlet distribution is refused.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirichletError {
-    /// One share is always 1.
+    /// Fewer than two shares.
     #[error("alpha has {found} coordinates, expected at least 2")]
     TooFew {
         /// How many there were.

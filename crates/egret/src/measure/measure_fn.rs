@@ -5,11 +5,10 @@ use crate::event::{Action, Batch};
 use crate::measure::{ReferenceMeasure, Support};
 use crate::numeric::{EventRng, OutOfRange};
 
-/// Any measure that a function of the context can draw from.
+/// A measure given by a function that draws from it.
 ///
-/// The function appends n independent draws to the batch, with all randomness from the generator
-/// it is given: what it takes from elsewhere does not replay. Stratified draws are independent
-/// ones.
+/// The function appends n independent draws to the batch. All randomness must come from the generator it is given,
+/// otherwise decisions cannot be replayed. Stratified draws are independent draws.
 ///
 /// ```
 /// use egret::{EventRng, Support, ReferenceMeasure, MeasureFn, Stream};
@@ -31,7 +30,7 @@ pub struct MeasureFn<A, F> {
 }
 
 impl<A: Action, F> MeasureFn<A, F> {
-    /// Refuses an extent of zero, and volumes that are negative, infinite or NaN.
+    /// Refuses a count of zero, and volumes that are zero, negative, infinite or NaN.
     pub fn new<X: ?Sized>(extent: Support, sample: F) -> Result<Self, OutOfRange>
     where
         F: Fn(&X, usize, &mut EventRng, &mut A::Batch),

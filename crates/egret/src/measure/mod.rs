@@ -1,3 +1,15 @@
+//! μ(·|x), the reference measure: which actions there are, and how they are drawn before anything is learned.
+//!
+//! Every density in this crate is dP/dμ. A density of 2 means that the action is twice as likely as under μ. Uniform μ is
+//! the usual choice; a prior such as [`BetaPrior`] says that some actions are likelier to be good.
+//!
+//! | actions                | measures                                               |
+//! |------------------------|--------------------------------------------------------|
+//! | numbers of an interval | [`Interval`], [`TruncatedNormal`], [`BetaPrior`]       |
+//! | vectors                | [`UniformBox`], [`UniformSphere`], [`Dirichlet`]       |
+//! | items of a list        | [`Catalogue`]                                          |
+//! | pairs, your own        | [`Product`], [`MeasureFn`], or [`ReferenceMeasure`]    |
+
 pub(crate) mod catalogue;
 #[cfg(test)]
 pub(crate) mod checks;
@@ -23,25 +35,25 @@ use crate::numeric::EventRng;
 
 /// μ(·|x), the measure that every density is taken against.
 ///
-/// Draws are independent given `x`. If they are not, sampling still ends, but the guarantees of
-/// the normaliser and of the weights are void.
+/// Draws must be independent given `x`. Otherwise sampling still ends, but the guarantees of the normalizer and of the
+/// importance weights are void.
 pub trait ReferenceMeasure<X: ?Sized, A: Action>: Send + Sync {
     /// Appends `n` independent draws to `out`.
     fn sample(&self, x: &X, n: usize, rng: &mut EventRng, out: &mut A::Batch);
 
-    /// Appends `n` draws that together are spread more evenly than chance would have it.
+    /// Appends `n` draws that are spread more evenly than independent ones.
     ///
-    /// A draw picked among them at random has the distribution μ, so that a mean over them is
-    /// unbiased for every integrand, and for most it varies less. They are not independent.
+    /// One of them picked at random has the distribution μ, so their mean is unbiased for every integrand; for most it
+    /// also varies less. They are not independent.
     fn sample_stratified(&self, x: &X, n: usize, rng: &mut EventRng, out: &mut A::Batch) {
         self.sample(x, n, rng, out);
     }
 
-    /// How large the space is: what turns dP/dμ into a density by volume, or a probability.
+    /// The size of the space. It converts dP/dμ into a density per volume, or into a probability.
     fn support(&self) -> Support;
 
-    /// The measure as a distribution on the line, if it is one. Its stratified draws are then one from each of `n`
-    /// parts of equal mass: how many ẑ takes rests on it.
+    /// The measure as a distribution on an interval, if it is one. Stratified draws must then be one from each of `n`
+    /// parts of equal mass: the number of draws for ẑ relies on it.
     fn as_line(&self) -> Option<&dyn LineMeasure> {
         None
     }
@@ -52,20 +64,20 @@ pub trait ReferenceMeasure<X: ?Sized, A: Action>: Send + Sync {
     }
 }
 
-/// How large an action space is.
+/// The size of an action space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Support {
     /// Length, area, volume.
     Volume(f64),
-    /// So many items.
+    /// A number of items.
     Count(u64),
-    /// Nobody said.
+    /// Not known.
     Unknown,
 }
 
-/// A continuous distribution on an interval: what an exact integral over actions needs.
+/// A continuous distribution on an interval, as exact integrals over actions need it.
 pub trait LineMeasure {
-    /// Where actions lie.
+    /// The ends of the interval.
     fn bounds(&self) -> (f64, f64);
     /// μ((−∞, a]).
     fn cdf(&self, a: f64) -> f64;

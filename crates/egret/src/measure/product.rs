@@ -2,12 +2,12 @@ use crate::event::Action;
 use crate::measure::{ReferenceMeasure, Support, support_of};
 use crate::numeric::EventRng;
 
-/// The product of two measures: both parts of an action are drawn independently.
+/// The product of two measures: an action has two parts, drawn independently.
 ///
 /// Products nest, for mixed spaces of any number of parts. Stratified draws stratify the first part
-/// and draw the second independently, so the part that matters most comes first.
+/// and draw the second independently, so put the part that matters most first.
 ///
-/// | extents              | the product's        |
+/// | supports             | of the product       |
 /// |----------------------|----------------------|
 /// | volume v, volume w   | volume v · w         |
 /// | count m, count n     | count m · n          |

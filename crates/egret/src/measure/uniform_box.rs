@@ -6,8 +6,8 @@ use crate::numeric::{EventRng, OutOfRange, bounds::Bounds, uniform_index::Unifor
 ///
 /// Stratified draws are a Latin hypercube (McKay, Beckman and Conover 1979): each coordinate has
 /// one draw in each of n equal parts of its side, and the parts of different coordinates meet in
-/// random order. Means of what is nearly a sum over coordinates vary far less, and no mean varies
-/// more than n/(n − 1) times as much as an independent one (Owen 1997).
+/// random order. A function that is nearly a sum over coordinates has a mean of far smaller variance. No function has a
+/// variance above n/(n − 1) times that of independent draws (Owen 1997).
 ///
 /// The volume is [`Support::Unknown`] where an `f64` cannot hold it.
 ///
@@ -96,14 +96,14 @@ fn shuffle_column(rows: &mut [f64], dim: usize, column: usize, rng: &mut EventRn
     }
 }
 
-/// Why something is not a box.
+/// Why a box is refused.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoxError {
     /// No coordinates.
     #[error("the box has no sides, expected at least one")]
     NoSides,
-    /// A side that is not an interval.
+    /// A side is not an interval.
     #[error("coordinate {coordinate}: {source}")]
     Side {
         /// Its place.

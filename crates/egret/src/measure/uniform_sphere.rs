@@ -6,8 +6,8 @@ use crate::numeric::{EventRng, OutOfRange, normals::Normals};
 
 /// The uniform distribution on the unit sphere S^(d−1) of R^d: directions.
 ///
-/// Each draw is a vector of d normal numbers over its length, about 40 ns a coordinate. Stratified
-/// draws are independent ones. The support is the area 2π^(d/2) / Γ(d/2): 2 for the two points of
+/// Each draw is a vector of d normal numbers divided by its length, about 40 ns a coordinate. Stratified draws are
+/// independent draws. The support is the area 2π^(d/2) / Γ(d/2): 2 for the two points of
 /// d = 1, 2π for the circle, 4π for d = 3; [`Support::Unknown`] where an `f64` cannot hold it.
 ///
 /// ```

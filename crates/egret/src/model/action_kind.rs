@@ -10,7 +10,7 @@ use crate::measure::{
 use crate::model::{ModelSpec, Space, SpaceError};
 use crate::oracle::{OracleSpecError, RegressionOracle};
 
-/// An action whose kind is known at run time only: of a file, a request, another language.
+/// An action whose kind is known only at run time: from a file, a request, another language.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnyAction {
     /// A point of an interval.
@@ -21,7 +21,7 @@ pub enum AnyAction {
     Item(Item),
 }
 
-/// The kinds of action that files, requests and other languages know.
+/// The kinds of action that files, requests and other languages support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `f64`.
@@ -32,7 +32,7 @@ pub enum Kind {
     Item,
 }
 
-/// Runs generic code for a [`Kind`] that is known at run time: `A` stands for the type of its actions.
+/// Runs generic code for a [`Kind`] known at run time: inside, `A` is the type of its actions.
 ///
 /// ```
 /// use egret::{ActionKind, Kind, for_kind};
@@ -63,21 +63,21 @@ macro_rules! for_kind {
     };
 }
 
-/// Implemented by each type of action that a [`Kind`] stands for, and by no other.
+/// The action types that a [`Kind`] names: `f64`, [`Vector`], [`Item`].
 ///
-/// Writers of JSON and of tables do not always tell 3 from 3.0. So `from_any` takes a whole number for an item and an
-/// index for a number.
+/// JSON and tables do not always distinguish 3 from 3.0. So `from_any` converts whole numbers to items and items to
+/// numbers.
 pub trait ActionKind: Action + PartialEq + Into<AnyAction> + sealed::Sealed {
     /// Which kind.
     const KIND: Kind;
 
-    /// The action, if it is of this kind.
+    /// The action as this type; an error if it is of another kind.
     fn from_any(action: &AnyAction) -> Result<Self, KindError>;
 
-    /// μ of a space with such actions.
+    /// Builds μ of a space.
     fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError>;
 
-    /// The oracle of a specification over such actions, nothing learned.
+    /// Builds the oracle of a specification, before any learning.
     fn oracle(
         spec: &ModelSpec,
     ) -> Result<Box<dyn RegressionOracle<Context, Self>>, OracleSpecError>;
@@ -219,7 +219,7 @@ impl AnyAction {
         }
     }
 
-    /// The same action as one of this kind, where it can be; else as it is.
+    /// Converts the action to this kind if possible; otherwise returns it unchanged.
     pub fn into_kind(self, kind: Kind) -> Self {
         for_kind!(kind, A => A::from_any(&self).map_or(self, Into::into))
     }
@@ -256,14 +256,22 @@ impl fmt::Display for Kind {
     }
 }
 
-/// An action of another kind.
+/// An action is of another kind than expected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("the action {action} is no {expected}")]
+#[error("expected an action that is {}, found {action}", with_article(*expected))]
 pub struct KindError {
     /// What it was.
     pub action: String,
-    /// What it has to be.
+    /// What it must be.
     pub expected: Kind,
+}
+
+fn with_article(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Number => "a number",
+        Kind::Vector => "a vector",
+        Kind::Item => "an item",
+    }
 }
 
 impl KindError {
@@ -285,7 +293,10 @@ mod tests {
         assert_eq!(f64::from_any(&Item(3).into()), Ok(3.0));
         assert_eq!(AnyAction::from(3.0).into_kind(Kind::Item), Item(3).into());
         let error = Item::from_any(&0.5.into()).expect_err("no index");
-        assert_eq!(error.to_string(), "the action 0.5 is no item");
+        assert_eq!(
+            error.to_string(),
+            "expected an action that is an item, found 0.5"
+        );
         assert_eq!(AnyAction::from(0.5).into_kind(Kind::Item), 0.5.into());
         let vector = Vector::new(&[1.0, 2.0]).expect("finite");
         assert_eq!(Vector::from_any(&vector.clone().into()), Ok(vector.clone()));

@@ -8,7 +8,7 @@ use crate::measure::{
 use crate::model::{ActionKind, Space, SpaceError};
 use crate::numeric::OutOfRange;
 
-/// An action space that [`Model::new`](crate::Model::new) takes.
+/// An action space for [`Model::new`](crate::Model::new).
 ///
 /// | your actions                        | space                                            | action     |
 /// |-------------------------------------|--------------------------------------------------|------------|
@@ -17,9 +17,9 @@ use crate::numeric::OutOfRange;
 /// | several knobs at once               | [`UniformBox`]                                   | [`Vector`] |
 /// | a direction                         | [`UniformSphere`]                                | [`Vector`] |
 /// | shares of a budget                  | [`Dirichlet`]                                    | [`Vector`] |
-/// | one item of a list                  | [`Items`], with what is known of each            | [`Item`]   |
+/// | one item of a list                  | [`Items`], with features of each                 | [`Item`]   |
 ///
-/// What a program learns only when it runs is a [`Space`]: [`AnyModel`](crate::AnyModel) takes it.
+/// If the space is known only at run time, use [`Space`] and [`AnyModel`](crate::AnyModel).
 pub trait ActionSpace {
     /// The type of its actions.
     type Action: ActionKind;
@@ -92,7 +92,7 @@ impl ActionSpace for Dirichlet {
     }
 }
 
-/// The items of a catalogue, each with a row of numbers that says what it is like.
+/// The items of a catalogue, each with a row of features.
 ///
 /// ```
 /// use egret::{EmbeddingRows, Items, Model};
@@ -108,7 +108,7 @@ pub struct Items {
 }
 
 impl Items {
-    /// An item for each row, all equally likely under μ.
+    /// One item for each row, all equally likely under μ.
     pub fn new(embeddings: EmbeddingRows) -> Result<Self, SpaceError> {
         Catalogue::uniform(embeddings.len())?;
         Ok(Self {
@@ -117,7 +117,7 @@ impl Items {
         })
     }
 
-    /// Items that μ favours by these weights, one for each row.
+    /// One item for each row, with probabilities under μ proportional to the weights.
     pub fn weighted(embeddings: EmbeddingRows, weights: Vec<f64>) -> Result<Self, SpaceError> {
         let space = Space::Items {
             count: embeddings.len(),
@@ -168,7 +168,7 @@ impl EmbeddingRows {
         self.dim
     }
 
-    /// How many rows; never 0.
+    /// How many rows, at least 1.
     #[expect(clippy::len_without_is_empty, reason = "no table is empty")]
     pub fn len(&self) -> usize {
         self.values.len() / self.dim.max(1)

@@ -6,7 +6,7 @@ use crate::explorer::{DecideError, Decision, Observed};
 use crate::learner::{LearnError, Settings};
 use crate::model::{self, ActionKind, AnyAction, Kind, KindError, Model, ModelError, ModelSpec};
 
-/// A [`Model`] whose kind of action is known at run time only: of a file, a request, another language.
+/// A [`Model`] whose kind of action is known only at run time: from a file, a request, another language.
 ///
 /// ```
 /// use egret::{AnyModel, Context, Kind, ModelSpec, Settings};
@@ -20,28 +20,28 @@ use crate::model::{self, ActionKind, AnyAction, Kind, KindError, Model, ModelErr
 pub struct AnyModel(Box<dyn ErasedModel>);
 
 impl AnyModel {
-    /// Any oracle under any settings.
+    /// Any oracle with any settings.
     pub fn from_spec(spec: ModelSpec, settings: Settings) -> Result<Self, ModelError> {
         crate::for_kind!(spec.space.kind(), A => Ok(Model::<A>::from_spec(spec, settings)?.into()))
     }
 
-    /// A saved model.
+    /// Loads a saved model.
     pub fn load(bytes: &[u8]) -> Result<Self, ModelError> {
         let (spec, learner) = model::parse(bytes)?;
         crate::for_kind!(spec.space.kind(), A => Ok(Model::<A>::from_saved(spec, learner)?.into()))
     }
 
-    /// As bytes that [`load`](Self::load) takes on to the bit.
+    /// The whole model as bytes; [`load`](Self::load) restores it bit for bit.
     pub fn save(&self) -> Vec<u8> {
         self.0.save()
     }
 
-    /// Which kind of action it has.
+    /// The kind of its actions.
     pub fn kind(&self) -> Kind {
         self.spec().space.kind()
     }
 
-    /// What it is made of.
+    /// Its description: space, context, oracle.
     pub fn spec(&self) -> &ModelSpec {
         self.0.spec()
     }
@@ -56,12 +56,12 @@ impl AnyModel {
         self.0.batches_learned()
     }
 
-    /// The model by its own type, if its actions are of this kind.
+    /// The typed model, if its actions are of this kind.
     pub fn typed<A: ActionKind>(&self) -> Option<&Model<A>> {
         self.0.as_any().downcast_ref()
     }
 
-    /// The model by its own type; itself again if its actions are of another kind.
+    /// The typed model; returns itself as the error if its actions are of another kind.
     pub fn into_typed<A: ActionKind>(self) -> Result<Model<A>, Self> {
         if self.kind() == A::KIND {
             let model = self.0.into_any().downcast();

@@ -6,16 +6,16 @@ use crate::explorer::{DecideError, Decision};
 use crate::learner::LearnError;
 use crate::model::{ActionKind, Model, Space};
 
-/// A model that numbers its own events and remembers each decision until its outcome comes.
+/// A model that numbers its events and remembers each decision until its loss arrives.
 ///
 /// | call         | what happens                                                              |
 /// |--------------|---------------------------------------------------------------------------|
-/// | `decide`     | the next event: an action, whose `event` names it                         |
-/// | `learn`      | the loss of an event, now or much later: learned from, logged, forgotten  |
+/// | `decide`     | makes the decision of the next event; `decision.event` is its number      |
+/// | `learn`      | learns from the loss of an event, logs the event, and forgets it          |
 ///
-/// Outcomes may come late and in any order. At most `capacity` decisions wait; one more, and the oldest is logged
-/// without a loss and forgotten. Events are learned and logged in the order in which their outcomes came, so that
-/// replaying the log gives the same model.
+/// Losses may arrive late and in any order. At most `capacity` decisions wait for theirs; when another one is made, the
+/// oldest is logged without a loss and forgotten. Events are learned and logged in the order in which their losses
+/// arrived, so replaying the log gives the same model.
 ///
 /// ```
 /// use egret::{Context, DecisionLoop, Interval, Loss, Model};
@@ -42,10 +42,10 @@ pub struct DecisionLoop<A: ActionKind, L = NoLog> {
 
 /// Where finished events go: a file, a queue, a list.
 pub trait EventLog<A> {
-    /// Why an event could not be taken.
+    /// Why an event could not be logged.
     type Error;
 
-    /// Takes the next event of the log, its action one of this space; without a loss where none came in time.
+    /// Appends a finished event, whose action is in `space`. The loss is none if it did not arrive in time.
     fn append(
         &mut self,
         space: &Space,
@@ -55,7 +55,7 @@ pub trait EventLog<A> {
     ) -> Result<(), Self::Error>;
 }
 
-/// Keeps nothing.
+/// A log that keeps nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoLog;
 
@@ -73,7 +73,7 @@ impl<A> EventLog<A> for NoLog {
     }
 }
 
-/// How many decisions wait if nothing else is said.
+/// How many decisions may wait by default.
 const CAPACITY: usize = 100_000;
 
 impl<A: ActionKind> DecisionLoop<A> {
@@ -96,20 +96,20 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         }
     }
 
-    /// Lets at most so many decisions wait for their outcome, at least one; 100,000 if nothing is said.
+    /// Sets how many decisions may wait for their loss: at least 1, by default 100,000.
     pub fn with_capacity(mut self, capacity: usize) -> Self {
         self.capacity = capacity.max(1);
         self
     }
 
-    /// Numbers events from `event` on. After a restart give the first number that no earlier decision had: two
-    /// decisions with one number share their random numbers.
+    /// Starts numbering at `event`. After a restart, give a number above all earlier ones: two decisions with the same
+    /// number share their random numbers.
     pub fn starting_at(mut self, event: u64) -> Self {
         self.next_event = event;
         self
     }
 
-    /// The next decision.
+    /// Makes the decision of the next event.
     pub fn decide(&mut self, x: Context) -> Result<Decision<A>, LoopError<L::Error>> {
         let decision = self.model.decide(self.next_event, &x)?;
         while self.capacity <= self.waiting.len() {
@@ -120,7 +120,8 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         Ok(decision)
     }
 
-    /// The loss of an event. On an error the decision still waits.
+    /// Learns from the loss of an event and logs it. If learning fails, the decision still waits; if the log fails, it
+    /// does not, since the model has learned from it.
     pub fn learn(&mut self, event: u64, loss: Loss) -> Result<(), LoopError<L::Error>> {
         let Some((x, decision)) = self.waiting.get(&event) else {
             return Err(LoopError::NotWaiting { event });
@@ -134,7 +135,7 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         logged.map_err(LoopError::Log)
     }
 
-    /// Logs the decisions that still wait without a loss, and gives back model and log.
+    /// Logs the decisions that still wait, without a loss, and returns model and log.
     pub fn finish(mut self) -> Result<(Model<A>, L), LoopError<L::Error>> {
         while !self.waiting.is_empty() {
             self.expire_oldest()?;
@@ -157,27 +158,27 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         &self.model
     }
 
-    /// How many decisions wait for their outcome.
+    /// How many decisions wait for their loss.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// How many decisions were forgotten before their outcome came.
+    /// How many decisions were forgotten before their loss arrived.
     pub fn expired(&self) -> u64 {
         self.expired
     }
 
-    /// The number that the next event will have.
+    /// The number of the next event.
     pub fn next_event(&self) -> u64 {
         self.next_event
     }
 }
 
-/// Why the loop did not go on.
+/// Why a call of a [`DecisionLoop`] failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoopError<E> {
-    /// There is no decision.
+    /// No decision was made.
     #[error(transparent)]
     Decide(#[from] DecideError),
     /// Nothing was learned.
@@ -185,15 +186,15 @@ pub enum LoopError<E> {
     Learn(#[from] LearnError),
     /// The event was never decided, has its loss already, or waited too long.
     #[error(
-        "event {event} waits for no outcome: it was never decided, has its outcome already, or was forgotten to make \
-         room (with_capacity)"
+        "event {event} is not waiting for a loss: it was never decided, already has its loss, or was forgotten to make \
+         room (see with_capacity)"
     )]
     NotWaiting {
-        /// Which.
+        /// Which event.
         event: u64,
     },
-    /// The log did not take an event. The model has learned it.
-    #[error("the log did not take the event")]
+    /// The log refused an event. The event is not offered to it again; if it had a loss, the model has learned from it.
+    #[error("the event could not be logged")]
     Log(#[source] E),
 }
 
@@ -311,6 +312,50 @@ mod tests {
             Err(LoopError::NotWaiting { event: 0 })
         );
         assert_eq!(own.model().batches_learned(), 1);
+    }
+
+    #[test]
+    fn every_event_is_logged_once_with_the_loss_that_came_in_time() {
+        let mut own = DecisionLoop::with_log(model(), List::default()).with_capacity(8);
+        let never = Err(LoopError::NotWaiting { event: 0 });
+        assert_eq!(own.learn(0, loss(0.5)), never, "nothing is decided yet");
+        // What the log must hold, and which events still wait, the oldest first.
+        let (mut expected, mut pending) = (BTreeMap::new(), Vec::new());
+        let mut refused = 0;
+        for event in 0..60 {
+            assert_eq!(own.next_event(), event);
+            assert_eq!(own.decide(x(event)).expect("an action").event, event);
+            expected.insert(event, None);
+            if pending.len() == 8 {
+                pending.remove(0);
+            }
+            pending.push(event);
+            assert_eq!(own.waiting(), pending.len());
+            // At once, seven events later, too late, and once more.
+            let Some(due) = event.checked_sub([0, 7, 19, 3][event as usize % 4]) else {
+                continue;
+            };
+            let value = due as f64 / 100.0;
+            let learned = own.learn(due, loss(value));
+            if let Some(place) = pending.iter().position(|waits| *waits == due) {
+                assert_eq!(learned, Ok(()));
+                pending.remove(place);
+                expected.insert(due, Some(value));
+            } else {
+                assert_eq!(learned, Err(LoopError::NotWaiting { event: due }));
+                refused += 1;
+            }
+            let unknown = own.learn(event + 1, loss(0.5));
+            assert_eq!(unknown, Err(LoopError::NotWaiting { event: event + 1 }));
+        }
+        assert!(20 <= refused, "{refused}");
+        let losses = expected.values().flatten().count();
+        assert!((20..60).contains(&losses), "{losses}");
+        let (model, log) = own.finish().expect("a log without end");
+        assert_eq!(model.batches_learned(), losses as u64);
+        let mut logged = log.events;
+        logged.sort_by_key(|(event, _)| *event);
+        assert_eq!(logged, expected.into_iter().collect::<Vec<_>>());
     }
 
     #[test]

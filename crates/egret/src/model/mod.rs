@@ -1,11 +1,16 @@
-//! A learner over contexts of numbers whose parts are data, so that its file needs no program to be read.
+//! Models: a learner with its description, for contexts that are lists of numbers.
+//!
+//! A [`ModelSpec`] is plain data: the action space, the number of context features, the oracle. A model is built from it,
+//! and its file holds it, so a saved model loads without the program that made it.
 //!
 //! | you know the kind of action      | type                                       |
 //! |----------------------------------|--------------------------------------------|
 //! | when you write the program       | [`Model<A>`]                               |
 //! | when it runs                     | [`AnyModel`]                               |
 //!
-//! [`DecisionLoop`] stands around a model, numbers events and waits for their outcomes.
+//! [`DecisionLoop`] wraps a model. It numbers the events, remembers decisions until their losses arrive, and writes
+//! finished events to an [`EventLog`]. For your own contexts, measures or oracles take a
+//! [`Learner`] instead.
 
 pub(crate) mod action_kind;
 pub(crate) mod action_space;
@@ -35,10 +40,10 @@ const FRAME: Frame = Frame {
     version: 1,
 };
 
-/// Decides, learns, predicts, and is saved with its own description.
+/// A contextual bandit model over actions of type `A`: decides, learns, predicts, and is saved with its description.
 ///
-/// A decision is a pure function of (model, event, context): many threads may ask one model. The caller numbers the
-/// events and gives each number once; [`DecisionLoop`] does it for you.
+/// A decision is a pure function of (model, event, context), so many threads may share one model. You number the events
+/// and use each number once; [`DecisionLoop`] does it for you.
 ///
 /// ```
 /// use egret::{Context, Interval, Loss, Model};
@@ -61,7 +66,7 @@ pub struct Model<A: ActionKind> {
 }
 
 impl<A: ActionKind> Model<A> {
-    /// The default learner over a space, for contexts of so many features. There is nothing to tune.
+    /// The default model for a space and contexts of `context_dim` features. There is nothing to tune.
     pub fn new(
         space: impl ActionSpace<Action = A>,
         context_dim: usize,
@@ -69,7 +74,7 @@ impl<A: ActionKind> Model<A> {
         Self::with_settings(space, context_dim, Settings::default())
     }
 
-    /// The default oracle under other settings, such as another seed.
+    /// The default oracle with other settings, such as another seed.
     pub fn with_settings(
         space: impl ActionSpace<Action = A>,
         context_dim: usize,
@@ -79,14 +84,14 @@ impl<A: ActionKind> Model<A> {
         Self::from_spec(spec, settings)
     }
 
-    /// Any oracle under any settings.
+    /// Any oracle with any settings.
     pub fn from_spec(spec: ModelSpec, settings: Settings) -> Result<Self, ModelError> {
         let learner = Learner::new(A::measure(&spec.space)?, A::oracle(&spec)?, settings)?;
         Ok(Self { spec, learner })
     }
 
-    /// A model whose oracle has learned already, elsewhere. `oracle` is what the oracle of the specification saved, and
-    /// `batches` how many batches that took: γ goes on from there.
+    /// A model whose oracle was trained elsewhere. `oracle` is the saved state of the oracle, and `batches` is how many
+    /// batches it has learned: γ continues from there.
     pub fn trained(
         spec: ModelSpec,
         settings: Settings,
@@ -99,13 +104,13 @@ impl<A: ActionKind> Model<A> {
         Ok(model)
     }
 
-    /// The same oracle, as it has learned so far, under other settings.
+    /// A copy with the same trained oracle and other settings.
     pub fn under(&self, settings: Settings) -> Result<Self, ModelError> {
         let oracle = self.learner.oracle.save();
         Self::trained(self.spec.clone(), settings, &oracle, self.batches_learned())
     }
 
-    /// What it is made of.
+    /// Its description: space, context, oracle.
     pub fn spec(&self) -> &ModelSpec {
         &self.spec
     }
@@ -125,7 +130,7 @@ impl<A: ActionKind> Model<A> {
         &self.learner
     }
 
-    /// The learner alone, where its description is not needed.
+    /// The learner without the description.
     pub fn into_learner(self) -> Learner<Context, A> {
         self.learner
     }
@@ -159,29 +164,29 @@ impl<A: ActionKind> Model<A> {
         self.learner.learn_batch(observed)
     }
 
-    /// The predicted loss of each action.
+    /// The predicted loss of each action, in [0, 1].
     pub fn predict(&self, x: &Context, actions: &[A]) -> Result<Vec<f64>, DecideError> {
         self.learner.predict(x, actions)
     }
 
-    /// The action with the least predicted loss that can be found now; see [`Learner::best`].
+    /// The action with the least predicted loss; see [`Learner::best`] for how it searches.
     pub fn best(&self, x: &Context) -> Result<A, DecideError> {
         self.learner.best(x)
     }
 
-    /// Repeats a past decision and compares every field to the bit; see [`Learner::replay`].
+    /// Repeats a past decision and compares every field bit for bit; see [`Learner::replay`].
     pub fn replay(&self, x: &Context, decision: &Decision<A>) -> Result<(), ReplayError> {
         self.learner.replay(x, decision)
     }
 
-    /// Specification, settings and all that was learned, as bytes that [`load`](Self::load) takes on to the bit.
+    /// The whole model as bytes; [`load`](Self::load) restores it bit for bit.
     pub fn save(&self) -> Vec<u8> {
         let content = postcard::to_stdvec(&(&self.spec, &self.learner.save()[..]))
             .expect("numbers and lists of known length are written to memory");
         FRAME.around(&content)
     }
 
-    /// A saved model; an error where its actions are of another kind.
+    /// Loads a saved model; an error if its actions are of another kind.
     pub fn load(bytes: &[u8]) -> Result<Self, ModelError> {
         let (spec, learner) = parse(bytes)?;
         Self::from_saved(spec, learner)
@@ -199,17 +204,17 @@ fn parse(bytes: &[u8]) -> Result<(ModelSpec, &[u8]), LoadError> {
     Ok(postcard::from_bytes(FRAME.content_of(bytes)?)?)
 }
 
-/// Why there is no such model.
+/// Why a model cannot be made or loaded.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// Not an action space, or not one with such actions.
+    /// The action space is invalid, or its actions are of another kind.
     #[error(transparent)]
     Space(#[from] SpaceError),
-    /// Not an oracle, or not one for this space.
+    /// The oracle is invalid, or not for this space.
     #[error(transparent)]
     Oracle(#[from] OracleSpecError),
-    /// Not settings, or not for this oracle.
+    /// The settings are invalid, or not for this oracle.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The bytes are not a saved model.
@@ -353,7 +358,7 @@ mod tests {
         );
         assert_eq!(
             error.expect_err("a vector").to_string(),
-            "the action [1.0] is no number"
+            "expected an action that is a number, found [1.0]"
         );
         assert!(any.into_typed::<f64>().is_ok());
     }

@@ -8,18 +8,18 @@ use crate::measure::{BoxError, CatalogueError, DirichletError};
 use crate::model::{ActionKind, AnyAction, Kind};
 use crate::numeric::OutOfRange;
 
-/// An action space with its μ, as data: what a file or a settings page can hold.
+/// An action space with its μ, as data for files and settings.
 ///
 /// | space              | action             | μ                                  |
 /// |--------------------|--------------------|------------------------------------|
 /// | `Interval`         | `f64`              | uniform                            |
 /// | `TruncatedNormal`, `Beta` | `f64`       | a prior over an interval           |
-/// | `Box`, `Sphere`    | [`Vector`]         | uniform                            |
-/// | `Simplex`          | [`Vector`]         | Dirichlet                          |
+/// | `Box`, `Sphere`    | [`Vector`](crate::Vector)         | uniform                            |
+/// | `Simplex`          | [`Vector`](crate::Vector)         | Dirichlet                          |
 /// | `Items`            | [`Item`]           | uniform, or by the weights         |
 ///
-/// It has a short text form too, as commands take it: `interval:0,10`. Products and a user's own measures are code: a
-/// [`Learner`](crate::Learner) takes them, a file does not.
+/// Commands use its short text form: `interval:0,10`. Products and your own measures cannot be written as data; use a
+/// [`Learner`](crate::Learner) for them.
 ///
 /// ```
 /// use egret::{Kind, Space};
@@ -40,7 +40,7 @@ pub enum Space {
         /// The greatest.
         high: f64,
     },
-    /// Numbers from `low` to `high`, near `mean` more often.
+    /// Numbers from `low` to `high`, more often near `mean`.
     TruncatedNormal {
         /// Before truncation.
         mean: f64,
@@ -69,7 +69,7 @@ pub enum Space {
     },
     /// Unit vectors.
     Sphere {
-        /// Their length.
+        /// How many coordinates.
         dim: usize,
     },
     /// Shares that sum to 1.
@@ -81,13 +81,13 @@ pub enum Space {
     Items {
         /// How many.
         count: usize,
-        /// How much μ favours each; all alike if absent.
+        /// Relative probabilities under μ; equal if absent.
         weights: Option<Vec<f64>>,
     },
 }
 
 impl Space {
-    /// Which kind of action it has.
+    /// The kind of its actions.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Interval { .. } | Self::TruncatedNormal { .. } | Self::Beta { .. } => {
@@ -98,12 +98,12 @@ impl Space {
         }
     }
 
-    /// An error unless its numbers make a space.
+    /// An error if its numbers are invalid.
     pub fn check(&self) -> Result<(), SpaceError> {
         crate::for_kind!(self.kind(), A => A::measure(self).map(|_| ()))
     }
 
-    /// An error unless the action is finite and lies in the space.
+    /// An error if the action is not in the space.
     pub fn check_action(&self, action: &AnyAction) -> Result<(), ActionError> {
         let fits = match (action, self) {
             (AnyAction::Number(value), _) => self
@@ -142,7 +142,7 @@ impl Space {
         }
     }
 
-    /// How many coordinates an action has; an item has one, its number.
+    /// How many coordinates an action has; 1 for numbers and items.
     pub fn action_dim(&self) -> usize {
         match self {
             Self::Box { sides } => sides.len(),
@@ -153,24 +153,24 @@ impl Space {
     }
 }
 
-/// Why there is no such space.
+/// Why a space is refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpaceError {
-    /// A number is not in its range.
+    /// A number is out of range.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// The sides of a box are not right.
+    /// The sides of a box are invalid.
     #[error(transparent)]
     Box(#[from] BoxError),
-    /// The parameters of a simplex are not right.
+    /// The parameters of a simplex are invalid.
     #[error(transparent)]
     Simplex(#[from] DirichletError),
-    /// The weights of items are not right.
+    /// The weights of items are invalid.
     #[error(transparent)]
     Items(#[from] CatalogueError),
-    /// Not one weight for each item.
-    #[error("there are {found} weights for {expected} items")]
+    /// The number of weights is wrong.
+    #[error("there are {found} weights for {expected} items, expected one for each")]
     Weights {
         /// Weights given.
         found: usize,
@@ -187,9 +187,9 @@ pub enum SpaceError {
         /// What they have to be.
         expected: Kind,
     },
-    /// No space is written like this.
+    /// The text is not a space.
     #[error(
-        "no space is written {text:?}, expected interval:LOW,HIGH, normal:MEAN,SD,LOW,HIGH, beta:A,B,LOW,HIGH, \
+        "{text:?} is not an action space, expected interval:LOW,HIGH, normal:MEAN,SD,LOW,HIGH, beta:A,B,LOW,HIGH, \
          box:LOW,HIGH,LOW,HIGH,…, sphere:DIM, simplex:ALPHA,ALPHA,… or items:COUNT"
     )]
     Text {
@@ -214,7 +214,7 @@ impl SpaceError {
 pub struct ActionError {
     /// What it was.
     pub action: String,
-    /// Where it has to be.
+    /// Where it must be.
     pub space: String,
 }
 

@@ -8,7 +8,7 @@ use crate::oracle::{
     VectorFeatures,
 };
 
-/// What a model is made of before it learns: action space, context, oracle.
+/// The description of a model before it learns: action space, context, oracle.
 ///
 /// ```
 /// use egret::{Interval, Model, ModelSpec, OracleSpec, Settings};
@@ -24,14 +24,14 @@ pub struct ModelSpec {
     pub space: Space,
     /// How many features a context has.
     pub context_dim: usize,
-    /// What an oracle sees of each item of a catalogue.
+    /// The features of each item of a catalogue.
     pub embeddings: Option<EmbeddingRows>,
     /// How losses are predicted.
     pub oracle: OracleSpec,
 }
 
 impl ModelSpec {
-    /// The default oracle for a space, started from seed 0; see [`with_seed`](Self::with_seed).
+    /// The default oracle for a space, with seed 0; see [`with_seed`](Self::with_seed).
     ///
     /// | space     | oracle                                                      |
     /// |-----------|-------------------------------------------------------------|
@@ -42,7 +42,7 @@ impl ModelSpec {
         Self::from_parts(space, embeddings, context_dim)
     }
 
-    /// As [`new`](Self::new), for a space that is known at run time only. Items want embeddings.
+    /// As [`new`](Self::new), for a space known only at run time. Items need embeddings.
     pub fn from_parts(space: Space, embeddings: Option<EmbeddingRows>, context_dim: usize) -> Self {
         let oracle = match &embeddings {
             _ if space.bounds().is_some() => OracleSpec::default_on_interval(0),
@@ -57,7 +57,7 @@ impl ModelSpec {
         }
     }
 
-    /// The same with every seed of the oracle moved on by `seed`.
+    /// Adds `seed` to every seed of the oracle.
     pub fn with_seed(self, seed: u64) -> Self {
         Self {
             oracle: self.oracle.with_seed(seed),
@@ -65,7 +65,7 @@ impl ModelSpec {
         }
     }
 
-    /// The oracle, nothing learned.
+    /// Builds the oracle, before any learning.
     pub fn build_oracle<A: ActionKind>(
         &self,
     ) -> Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError> {
@@ -121,11 +121,11 @@ impl ModelSpec {
     }
 }
 
-/// How many actions a scaling is taken from.
+/// How many actions the scaling is computed from.
 const DRAWS: usize = 4096;
 
-/// What brings each feature of these actions to mean 0 and deviation 1; one that does not vary becomes 0. A single
-/// feature is brought to [0, 1].
+/// Scales each feature of these actions to mean 0 and deviation 1; a feature that does not vary becomes 0. A single
+/// feature is scaled to [0, 1].
 fn scaling_of<A: Action>(features: &impl ActionFeatures<A>, actions: &A::Batch) -> Vec<Scaling> {
     let (n, m) = (actions.len(), features.dim());
     let mut columns = vec![0.0; n * m];

@@ -2,10 +2,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::numeric::checked_number;
 
-/// What is known of a β, and how.
+/// β, and how sure it is that z(β) ∈ [1/κ∞, 1].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
-    /// The benchmark that f̂ is compared with.
+    /// The level that f̂ is compared with.
     #[serde(deserialize_with = "checked_number::finite")]
     pub beta: f64,
     /// How z(β) ∈ [1/κ∞, 1] was established.
@@ -13,10 +13,10 @@ pub struct Certificate {
     /// κ∞: 1/z(β) is in [1, κ∞] unless the procedure failed.
     #[serde(deserialize_with = "checked_number::positive")]
     pub kappa_inf: f64,
-    /// The largest probability that it failed; 0 where z was computed.
+    /// A bound on the probability that it failed; 0 if z was computed.
     #[serde(deserialize_with = "checked_number::share")]
     pub delta: f64,
-    /// Draws of μ it took.
+    /// How many draws of μ it took.
     pub draws: usize,
 }
 
@@ -31,7 +31,7 @@ impl Certificate {
     };
 }
 
-/// How a normaliser works, and so what its certificate rests on.
+/// Which normalizer found β, and so what the certificate relies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CertifiedBy {
     /// z(β) = 1 by computation: κ = 1.

@@ -4,7 +4,7 @@ use crate::normalizer::{
 use crate::numeric::EventRng;
 use crate::sampling::{Igw, SampleError};
 
-/// As many draws as suffice for any f̂: β is an order statistic.
+/// β from a fixed number of draws, enough for any f̂: β is an order statistic.
 ///
 /// Give each draw aᵢ ∼ μ a uniform Uᵢ and set
 ///
@@ -12,8 +12,8 @@ use crate::sampling::{Igw, SampleError};
 ///
 /// Then βᵢ ≤ β exactly if Uᵢ ≤ g(aᵢ; β)/τ, so that P(βᵢ ≤ β) = z(β)/τ: the βᵢ are independent with a
 /// continuous distribution function that *is* z, up to the factor τ. The k-th smallest of n has
-/// z(β₍ₖ₎)/τ distributed as the k-th smallest of n uniforms, whatever f̂ and μ are, and the chance to
-/// leave [1/κ∞, 1] is exactly
+/// z(β₍ₖ₎)/τ distributed as the k-th smallest of n uniforms, whatever f̂ and μ are. The probability that z leaves
+/// [1/κ∞, 1] is exactly
 ///
 /// P(Bin(n, 1/τ) < k) + P(Bin(n, 1/(κ∞τ)) ≥ k).
 ///
@@ -32,7 +32,7 @@ use crate::sampling::{Igw, SampleError};
 #[derive(Debug, Clone)]
 pub struct FixedSample {
     tolerance: Tolerance,
-    /// By k: the k-th smallest of n keeps the promise for n/τ in [low, high]. The last has high ≥ low + 1, so
+    /// By k: the k-th smallest of n keeps the tolerance for n/τ in [low, high]. The last has high ≥ low + 1, so
     /// that some whole n fits for every τ ≥ 1.
     plans: Vec<Plan>,
 }
@@ -45,7 +45,7 @@ struct Plan {
 }
 
 impl FixedSample {
-    /// Works out how many draws keep the tolerance.
+    /// Computes how many draws keep the tolerance.
     pub fn new(tolerance: Tolerance) -> Self {
         // The best failure probability falls with k: double, then bisect for the first k that will do.
         let mut enough = 1;
@@ -76,7 +76,7 @@ impl FixedSample {
         self.order(igw.tau()).1
     }
 
-    /// The sharpest promise that twice the draws of [`new`](Self::new) can keep, and its δ.
+    /// The plan with the smallest δ that twice the draws of [`new`](Self::new) can keep, and that δ.
     pub(crate) fn with_twice_the_draws(tolerance: Tolerance) -> (Self, f64) {
         let mean = 2.0 * Self::new(tolerance).plans[0].low;
         // One more place lowers the sum as long as P(Poi(mean) = k) < P(Poi(mean/κ∞) = k). A search from k = 1 would
@@ -151,7 +151,7 @@ impl Plan {
     }
 }
 
-/// The end of the range where `holds`, between `out` and `inside` where it does.
+/// The end of the range where `holds` is true, between `out` (false) and `inside` (true).
 fn bisect(mut out: f64, mut inside: f64, holds: impl Fn(f64) -> bool) -> f64 {
     if holds(out) {
         return out;
@@ -188,7 +188,7 @@ fn poisson_below(k: usize, mean: f64) -> f64 {
 
 /// P(Poi(mean) ≥ k): from the first term up, each smaller than the one before if mean ≤ k.
 ///
-/// As 1 minus the rest it would be lost in rounding where it is small.
+/// Computed as 1 minus the rest, a small value would be lost in rounding.
 fn poisson_from(k: usize, mean: f64) -> f64 {
     let mut term = poisson(k, mean);
     let mut sum = 0.0;
@@ -210,7 +210,7 @@ fn poisson(k: usize, mean: f64) -> f64 {
 
 /// The k-th smallest βᵢ.
 ///
-/// Keeps the k smallest so far in order, the largest of them last; few draws are among them, and most blocks have none.
+/// Keeps the k smallest so far in increasing order. Few draws are among them, so most blocks are skipped.
 fn kth_threshold(igw: &Igw, fhats: &[f64], rng: &mut EventRng, smallest: &mut [f64]) -> f64 {
     let k = smallest.len();
     let mut units = [0.0; CHUNK];
@@ -235,7 +235,7 @@ fn kth_threshold(igw: &Igw, fhats: &[f64], rng: &mut EventRng, smallest: &mut [f
     bar
 }
 
-/// Puts a number in its place in an increasing list, whose last one goes.
+/// Inserts a number into an increasing list and drops the last one.
 fn insert(list: &mut [f64], number: f64) {
     let mut place = list.len() - 1;
     while 0 < place && number < list[place - 1] {
@@ -248,7 +248,7 @@ fn insert(list: &mut [f64], number: f64) {
 const CHUNK: usize = 256;
 const BLOCK: usize = 16;
 
-/// Replaces each Uᵢ by βᵢ, and tells the least of each block.
+/// Replaces each Uᵢ by βᵢ, and writes the least of each block.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn to_thresholds(gamma: f64, fhats: &[f64], units: &mut [f64], least: &mut [f64; CHUNK / BLOCK]) {
     for (unit, fhat) in units.iter_mut().zip(fhats) {

@@ -1,3 +1,18 @@
+//! Finding β, the level that predicted losses are compared with.
+//!
+//! z(β) = ∫ g(a; β) dμ ∈ [1/κ∞, 1],  g(a; β) = τ / (1 + γ (f̂(x, a) − β)₊)
+//!
+//! z grows with β, so this is a search in one dimension; the difficulty is that z can often only be sampled.
+//!
+//! | where                                         | normalizer                                              |
+//! |-----------------------------------------------|---------------------------------------------------------|
+//! | z can be computed                             | `exact/`: solves z(β) = 1, without draws                |
+//! | z is sampled                                  | [`MixtureMartingale`], the default                      |
+//! | the paper's Algorithm 3                       | [`BettingMartingale`]                                   |
+//! | a number of draws fixed in advance            | [`FixedSample`]                                         |
+//!
+//! Your own implements [`Normalizer`]. Each returns a [`Certificate`]: β, and how sure it is.
+
 pub(crate) mod certificate;
 pub(crate) mod exact;
 pub(crate) mod fixed_sample;
@@ -14,13 +29,14 @@ use crate::sampling::{Igw, SampleError};
 
 /// Finds β with z(β) = ∫ g(a; β) dμ in [1/κ∞, 1], failing with probability at most δ.
 ///
-/// It needs numbers alone, and so knows no context and no action; a test hands it a list.
+/// It sees only predictions f̂(x, a) for a ∼ μ, no context and no action. Plug in your own with
+/// [`Learner::with_normalizer`](crate::Learner::with_normalizer).
 pub trait Normalizer: Send + Sync {
-    /// Draws as often as need be and returns β with what is certified about it.
+    /// Draws as often as needed and returns β with its certificate.
     fn certify(&self, igw: &Igw, draws: &mut Draws<'_>) -> Result<Certificate, SampleError>;
 }
 
-/// κ∞ and δ, checked: what a normaliser promises.
+/// κ∞ and δ: what a normalizer guarantees.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
     kappa_inf: f64,
@@ -28,10 +44,10 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// z(β) ∈ [1/κ∞, 1] but for probability δ; κ∞ ∈ [1.05, 10⁶], δ ∈ [10⁻⁹, 1).
+    /// z(β) ∈ [1/κ∞, 1] with probability at least 1 − δ; κ∞ ∈ [1.05, 10⁶], δ ∈ [10⁻⁹, 1).
     ///
-    /// Draws needed grow as 1/(κ∞ − 1)²: closer to 1, take the exact normaliser. Tails below 10⁻⁹ are not
-    /// worked out well enough to promise them.
+    /// The number of draws grows as 1/(κ∞ − 1)²: for κ∞ closer to 1 use exact normalization. Tails below 10⁻⁹ are not
+    /// computed precisely enough to guarantee them.
     pub fn new(kappa_inf: f64, delta: f64) -> Result<Self, OutOfRange> {
         OutOfRange::unless(
             (1.05..=1e6).contains(&kappa_inf),
@@ -58,7 +74,7 @@ impl Tolerance {
         Self { delta, ..self }
     }
 
-    /// The certificate for a β found in this way.
+    /// The certificate for a β found under this tolerance.
     pub(crate) fn certificate(
         &self,
         beta: f64,
@@ -75,12 +91,12 @@ impl Tolerance {
     }
 }
 
-/// What there is to know at τ = 1.
+/// The certificate at τ = 1; none for other τ.
 pub(crate) fn uniform_certificate(igw: &Igw) -> Option<Certificate> {
     (igw.tau() == 1.0).then_some(Certificate::UNIFORM)
 }
 
-/// f̂(x, a) for independent a ∼ μ: those drawn so far, and more on demand.
+/// f̂(x, a) for independent draws a ∼ μ: those so far, and more on demand.
 pub struct Draws<'a> {
     pub(crate) buffers: &'a mut DrawBuffers,
     rng: &'a mut EventRng,
@@ -88,15 +104,15 @@ pub struct Draws<'a> {
     most: usize,
 }
 
-/// Appends so many fresh draws of f̂(x, a).
+/// Appends the given number of fresh draws of f̂(x, a).
 pub type MoreDraws<'a> =
     dyn FnMut(usize, &mut EventRng, &mut Vec<f64>) -> Result<(), NanPrediction> + 'a;
 
-/// The memory of [`Draws`], to be kept from one search to the next.
+/// The buffers of [`Draws`]; reuse them from one search to the next.
 #[derive(Debug, Clone, Default)]
 pub struct DrawBuffers {
     pub(crate) fhats: Vec<f64>,
-    /// A normaliser whose bets change keeps them here, one list for each side.
+    /// The bets of each side, for a normalizer whose bets change.
     pub(crate) bets: [Vec<f64>; 2],
 }
 
@@ -116,12 +132,12 @@ impl<'a> Draws<'a> {
         }
     }
 
-    /// The same with at most so many draws; what wants more is an error.
+    /// Allows at most `most` draws; more is an error.
     pub fn within(self, most: usize) -> Self {
         Self { most, ..self }
     }
 
-    /// Draws until there are `n`.
+    /// Draws until there are at least `n`.
     pub fn extend_to(&mut self, n: usize) -> Result<(), SampleError> {
         if self.most < n {
             return Err(SampleError::DrawsSpent {
@@ -137,12 +153,12 @@ impl<'a> Draws<'a> {
         Ok(())
     }
 
-    /// Those drawn so far.
+    /// The draws so far.
     pub fn seen(&self) -> &[f64] {
         &self.buffers.fhats
     }
 
-    /// Those drawn so far, with the generator and some room, for a normaliser with chances of its own.
+    /// The draws so far, the generator and a buffer, for a normalizer that draws random numbers itself.
     pub(crate) fn seen_and_rng(&mut self) -> (&[f64], &mut EventRng, &mut Vec<f64>) {
         let DrawBuffers { fhats, bets } = &mut *self.buffers;
         (fhats, self.rng, &mut bets[0])

@@ -1,6 +1,6 @@
 use crate::numeric::OutOfRange;
 
-/// [low, high]: finite ends, low < high, and a width neither too large nor too small for a number.
+/// [low, high]: finite ends with low < high, and a width whose inverse is a normal number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Bounds {
     low: f64,
@@ -9,7 +9,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Refuses NaN, infinities, empty and reversed intervals, and widths whose inverse is no normal number.
+    /// Refuses NaN, infinities, empty and reversed intervals, and widths whose inverse is not a normal number.
     pub(crate) fn new(low: f64, high: f64) -> Result<Self, OutOfRange> {
         OutOfRange::unless(low.is_finite(), "low", low, "(-inf, inf)")?;
         OutOfRange::unless(low < high && high.is_finite(), "high", high, "(low, inf)")?;
@@ -32,7 +32,7 @@ impl Bounds {
         self.width
     }
 
-    /// The point a fraction `u` ∈ [0, 1] of the way; rounding never carries it out of the interval.
+    /// low + u · width for u ∈ [0, 1], never outside the interval despite rounding.
     #[inline(always)]
     pub(crate) fn at(&self, u: f64) -> f64 {
         (self.low + self.width * u).min(self.high)

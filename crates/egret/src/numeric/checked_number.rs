@@ -1,4 +1,4 @@
-//! Numbers of a log that are checked as they are read: a bad log is an error, not a NaN.
+//! Checks numbers while a log is read: a bad log is an error, not a NaN.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -8,13 +8,13 @@ pub(crate) fn finite<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Err
     read(source, f64::is_finite, "a finite number")
 }
 
-/// Refuses zero and negatives too.
+/// Refuses NaN, infinities, zero and negative numbers.
 pub(crate) fn positive<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
     let positive = |value: f64| 0.0 < value && value.is_finite();
     read(source, positive, "a positive number")
 }
 
-/// Refuses what is not in [0, 1].
+/// Refuses numbers outside [0, 1], and NaN.
 pub(crate) fn share<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
     read(
         source,

@@ -5,28 +5,28 @@ use rand_philox::{Philox, splitmix64};
 
 use crate::numeric::philox::{self, COARSE_GROUP, GROUP};
 
-/// What a generator is for. Each use of randomness in a decision has a stream of its own, so
-/// that reading more of one moves none of the others.
+/// What random numbers are for. Each use within a decision has its own stream, so drawing more for one use does
+/// not change the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// Which smoothness Corral plays.
+    /// Choosing τ from the grid.
     Smoothness = 0,
-    /// The draws that choose β.
+    /// Finding β.
     Beta = 1,
-    /// The draws that choose the action.
+    /// Choosing the action.
     Action = 2,
-    /// The draws that estimate z.
+    /// Estimating z.
     Z = 3,
-    /// For whoever simulates the world around the learner.
+    /// For simulating the world around the learner.
     World = 4,
-    /// Which past events an oracle learns from again.
+    /// Choosing past events that an oracle learns from again.
     Replay = 5,
 }
 
-/// Philox 4×32-10, opened afresh for each (seed, event, stream).
+/// The random numbers of one (seed, event, stream): Philox 4×32-10.
 ///
-/// The key is a mix of the seed, the counter is event · 2⁶⁴ + stream · 2⁵⁶ + block: streams never
-/// overlap, and any one of them is recomputed alone, equal on every machine.
+/// The key is a hash of the seed, the counter is event · 2⁶⁴ + stream · 2⁵⁶ + block. Streams never overlap, and each
+/// can be repeated alone, with the same bits on every machine.
 ///
 /// ```
 /// use egret::{EventRng, Stream};
@@ -40,7 +40,7 @@ pub struct EventRng {
     words: Philox,
     /// The first block.
     start: u128,
-    /// How many words of 32 bits were taken; a block has four.
+    /// How many 32-bit words were consumed; a block has four.
     taken: u64,
 }
 
@@ -53,8 +53,7 @@ impl EventRng {
         Self::at([key as u32, (key >> 32) as u32], start)
     }
 
-    /// What is drawn before any event: starting weights, the actions that a scale is taken from. No decision has its
-    /// event number.
+    /// For draws before any event, such as starting weights. No decision uses its event number.
     pub(crate) fn before_events(seed: u64) -> Self {
         Self::new(seed, u64::MAX, Stream::World)
     }
@@ -74,11 +73,11 @@ impl EventRng {
         philox::unit(self.words.next_u64())
     }
 
-    /// Fills with what as many calls of [`unit`](Self::unit) would give.
+    /// Fills `out` as repeated calls of [`unit`](Self::unit) would, but faster.
     pub fn fill_unit(&mut self, out: &mut [f64]) {
         let mut out = out.iter_mut();
-        // Blocks are worked out many at a time, from the next whole one on; after an odd number of words, where
-        // each number lies in two blocks, there is none.
+        // Whole blocks are computed many at a time. After an odd number of words every number straddles two blocks, so
+        // there is no whole block to start from.
         while !self.taken.is_multiple_of(4) {
             match out.next() {
                 Some(value) => *value = self.unit(),
@@ -100,8 +99,8 @@ impl EventRng {
         }
     }
 
-    /// Fills with uniform numbers of 32 bits, in half the time: enough for the place within a stratum. Takes whole
-    /// groups of blocks, from the next whole one on.
+    /// Fills with uniform numbers of 32 bits, in half the time: enough for the place within a stratum. Consumes whole
+    /// groups of blocks, starting at the next block.
     pub(crate) fn fill_coarse(&mut self, out: &mut [f64]) {
         let key = self.words.key();
         let block = self.start.wrapping_add(u128::from(self.taken.div_ceil(4)));
@@ -118,7 +117,7 @@ impl EventRng {
         self.words.seek(block.wrapping_add(u128::from(made / 4)));
     }
 
-    /// Fills from the next block on, which nothing of was taken, and takes the first `taken` numbers.
+    /// Fills from the next unused block, then counts the first `taken` numbers as consumed.
     fn fill_groups(&mut self, groups: &mut [[f64; GROUP]], taken: usize) {
         let block = self.start.wrapping_add(u128::from(self.taken / 4));
         philox::fill_units(self.words.key(), block, groups);
@@ -127,7 +126,7 @@ impl EventRng {
     }
 }
 
-/// So many numbers are sooner made one by one.
+/// Below this many numbers, one by one is faster.
 const FEW: usize = 6;
 
 impl TryRng for EventRng {

@@ -1,11 +1,11 @@
 //! Sums in a fixed order: eight lanes, then a fixed tree, whatever vectors the machine has.
 //!
-//! The same bits on every machine and any number of threads need reductions like these, in an oracle of your own too.
+//! Use these in your own oracle too: they give the same bits on every machine.
 
-/// How many partial sums a reduction keeps. Part of the result's definition: do not tune per machine.
+/// How many partial sums a reduction keeps. Results depend on it: do not tune it per machine.
 pub const LANES: usize = 8;
 
-/// Adds the lanes in one order.
+/// Adds the lanes in a fixed order.
 #[inline]
 pub fn tree(lanes: [f64; LANES]) -> f64 {
     let [a, b, c, d, e, f, g, h] = lanes;

@@ -1,3 +1,9 @@
+//! Random numbers, sums and elementary functions with the same bits on every machine.
+//!
+//! [`EventRng`] gives each (seed, event, stream) its own generator, so one decision replays without the others.
+//! [`lanes`] adds numbers in a fixed order whatever vectors the machine has. `elementary` and `normals` avoid the
+//! platform's mathematical library. Everything above this folder relies on these to be reproducible.
+
 pub(crate) mod bounds;
 pub(crate) mod checked_number;
 pub(crate) mod elementary;

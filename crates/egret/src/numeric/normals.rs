@@ -2,9 +2,8 @@ use crate::numeric::EventRng;
 
 /// Standard normal numbers by Marsaglia's polar method.
 ///
-/// Never zero: the two coordinates it starts from are odd multiples of 2⁻⁵². The only function
-/// needed is `libm::log`, so that the bits do not depend on the machine or on how a dependency was
-/// built.
+/// Never zero: the two coordinates it starts from are odd multiples of 2⁻⁵². `libm::log` and the square root are the
+/// only functions, so the bits depend neither on the machine nor on how a dependency was built.
 pub(crate) struct Normals {
     spare: Option<f64>,
 }

@@ -1,4 +1,4 @@
-/// A number was not where it has to be.
+/// A number is outside its allowed range.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{name} is {value}, expected a number in {expected}")]
 pub struct OutOfRange {
@@ -6,12 +6,12 @@ pub struct OutOfRange {
     pub name: &'static str,
     /// What it was.
     pub value: f64,
-    /// Where it has to be.
+    /// The allowed range.
     pub expected: &'static str,
 }
 
 impl OutOfRange {
-    /// The error, unless `holds`. Write `holds` as what is allowed, so that NaN fails it.
+    /// An error unless `holds`. State in `holds` what is allowed, so that NaN fails.
     pub fn unless(
         holds: bool,
         name: &'static str,

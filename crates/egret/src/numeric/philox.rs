@@ -2,10 +2,10 @@
 
 use multiversion::multiversion;
 
-/// How many blocks are worked on at once.
+/// How many blocks are computed at once.
 const BLOCKS: usize = 16;
 
-/// How many numbers they give: two of a block.
+/// How many 64-bit numbers that is: two per block.
 pub(crate) const GROUP: usize = 2 * BLOCKS;
 
 const MULTIPLIERS: [u64; 2] = [0xd251_1f53, 0xcd9e_8d57];
@@ -13,10 +13,10 @@ const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 const ROUNDS: usize = 10;
 const LOW: u64 = 0xffff_ffff;
 
-/// How many numbers of 32 bits they give.
+/// How many 32-bit numbers that is.
 pub(crate) const COARSE_GROUP: usize = 4 * BLOCKS;
 
-/// Fills each group with what [`unit`] makes of its blocks, counted on from `counter`.
+/// Fills groups with uniform numbers from consecutive blocks, starting at `counter`.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub(crate) fn fill_units(key: [u32; 2], counter: u128, out: &mut [[f64; GROUP]]) {
     let mut counter = counter;
@@ -47,11 +47,11 @@ pub(crate) fn fill_coarse(key: [u32; 2], counter: u128, out: &mut [[f64; COARSE_
 
 /// The words of sixteen blocks.
 ///
-/// A word of 32 bits has a lane of 64: that is what a vector multiplies without loss.
+/// Each 32-bit word sits in a 64-bit lane, because vectors multiply those without loss.
 #[inline(always)]
 fn blocks(key: [u32; 2], counter: u128) -> [[u64; BLOCKS]; 4] {
     let (low, high) = (counter as u64, (counter >> 64) as u64);
-    // Four arrays by name: one array of four is copied whole wherever a lane is read.
+    // Four named arrays: the compiler would copy an array of four whenever a lane is read.
     let mut w0 = [0_u64; BLOCKS];
     let mut w1 = [0_u64; BLOCKS];
     let mut w2 = [0_u64; BLOCKS];
@@ -67,7 +67,7 @@ fn blocks(key: [u32; 2], counter: u128) -> [[u64; BLOCKS]; 4] {
     let [mut k0, mut k1] = key;
     for _ in 0..ROUNDS {
         for lane in 0..BLOCKS {
-            // The masks change nothing, and tell the compiler that 32 bits by 32 will do.
+            // The masks change nothing; they tell the compiler that a 32-by-32-bit product suffices.
             let p0 = (w0[lane] & LOW) * MULTIPLIERS[0];
             let p1 = (w2[lane] & LOW) * MULTIPLIERS[1];
             w0[lane] = (p1 >> 32) ^ w1[lane] ^ u64::from(k0);

@@ -1,6 +1,6 @@
 use std::sync::{Mutex, PoisonError};
 
-/// Memory to work in, for as many threads as come at once; no result depends on what is in it.
+/// Reusable buffers for any number of threads. Results never depend on what is in them.
 #[derive(Debug)]
 pub(crate) struct Pool<T>(Mutex<Vec<T>>);
 

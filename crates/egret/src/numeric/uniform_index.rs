@@ -2,8 +2,8 @@ use rand::Rng;
 
 use crate::numeric::EventRng;
 
-/// The whole numbers below `n`, each with probability exactly 1/n (Lemire 2019: multiply, shift,
-/// reject the few words that would tilt it).
+/// Whole numbers below `n`, each with probability exactly 1/n (Lemire 2019: multiply, shift, and reject the few words
+/// that would cause bias).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UniformIndex {
     n: u32,
@@ -26,7 +26,7 @@ impl UniformIndex {
         self.n
     }
 
-    /// The index that a word stands for, or none.
+    /// The index for a random word; none if the word is rejected.
     #[inline(always)]
     pub(crate) fn index(&self, word: u32) -> Option<u32> {
         let product = u64::from(word) * u64::from(self.n);

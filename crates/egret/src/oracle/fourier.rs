@@ -9,7 +9,10 @@ use crate::numeric::{
 };
 use crate::oracle::{
     ActionFeatures, CoinBetting, Example, RegressionOracle,
-    features::joint::{check_action, check_count, check_size, in_blocks},
+    features::{
+        blocks::in_blocks,
+        limits::{check_action, check_count, check_size},
+    },
     optimizer::coin_betting::Bettors,
 };
 
@@ -18,19 +21,19 @@ use crate::oracle::{
 /// f̂(x, a) = σ(θ₀ + Σ θₖ √(2/D) cos(ωₖ·(x, φ(a)) + bₖ)),  k = 1…D
 ///
 /// The entries of ω are drawn from Cauchy(0, s), b from the uniform distribution on [0, 2π). The
-/// features then stand for the Laplace kernel (Rahimi and Recht 2007): over the draws,
+/// features then approximate the Laplace kernel (Rahimi and Recht 2007): over the draws,
 ///
 /// E[Σ (2/D) cos(ωₖ·u + bₖ) cos(ωₖ·v + bₖ)] = exp(−s |u − v|₁),  u, v = (x, φ(a)), (x′, φ(a′))
 ///
-/// so that f̂ may have corners, as losses do. For losses ℓ ∈ [0, 1], θ minimises the cross entropy
+/// so f̂ may have corners, as losses do. For losses ℓ ∈ [0, 1], θ minimizes the cross entropy
 ///
 /// −ℓ ln f̂ − (1 − ℓ) ln(1 − f̂)
 ///
-/// by one step of [`CoinBetting`] for each batch along its mean gradient. Each weight starts with a
-/// wealth of 1/√D, so that the first step moves the score by less than 1.
+/// by one step of [`CoinBetting`] for each batch along its mean gradient. Each weight starts with wealth 1/√D, so the
+/// first step moves the score by less than 1.
 ///
-/// ω and b follow from the seed and are not saved. Costs D cosines for each action, and D numbers
-/// for each feature of the context that is not zero.
+/// ω and b follow from the seed and are not saved. An action costs D cosines, a context D multiplications for each
+/// nonzero feature.
 ///
 /// ```
 /// use egret::{
@@ -59,7 +62,7 @@ pub struct FourierRegression<E> {
     /// b.
     shifts: Vec<f64>,
     /// θ₁…θ_D, then θ₀.
-    optimiser: CoinBetting,
+    optimizer: CoinBetting,
 }
 
 /// Settings of a [`FourierRegression`], checked when it is made.
@@ -67,14 +70,13 @@ pub struct FourierRegression<E> {
 pub struct FourierSettings {
     /// How many features a context has; may be 0.
     pub context_dim: usize,
-    /// D, a multiple of 8 (sums are kept in eight lanes on every machine) up to 65,536. By default
-    /// 256: the kernel is then met within about 1/√D, 6%.
+    /// D, a multiple of 8 (sums have eight lanes on every machine) up to 65,536. By default 256: the kernel is then
+    /// approximated to about 1/√D, 6%.
     pub features: usize,
-    /// s, in [10⁻³⁰, 10³⁰]: inputs 1/s apart are related by 1/e. By default 1, for inputs scaled to
-    /// [0, 1] as the paper does: what is learned at one end of the range then tells something of
-    /// the other.
+    /// s, in [10⁻³⁰, 10³⁰]: inputs 1/s apart have correlation 1/e. By default 1, for inputs scaled to [0, 1] as in the
+    /// paper: an example at one end of the range then still says something about the other.
     pub scale: f64,
-    /// What ω and b are drawn from.
+    /// Seed of ω and b.
     pub seed: u64,
 }
 
@@ -129,13 +131,13 @@ impl<E> FourierRegression<E> {
             *weight = scale * libm::tan(std::f64::consts::PI * (*weight - 0.5));
         }
         // A wealth of 1/√D: the first step moves a score by less than 1.
-        let optimiser = CoinBetting::new(d + 1, 1.0 / (d as f64).sqrt())?;
+        let optimizer = CoinBetting::new(d + 1, 1.0 / (d as f64).sqrt())?;
         Ok(Self {
             actions,
             settings,
             omega,
             shifts,
-            optimiser,
+            optimizer,
         })
     }
 
@@ -204,7 +206,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for FourierRe
     }
 
     fn predict(&self, _x: &Context, prepared: &[f64], actions: &A::Batch, out: &mut [f64]) {
-        let (theta, bias) = self.optimiser.weights().split_at(self.settings.features);
+        let (theta, bias) = self.optimizer.weights().split_at(self.settings.features);
         let omega = self.split_omega().1;
         let amplitude = self.amplitude();
         let fill = |range, columns: &mut [f64]| self.actions.fill(actions, range, columns);
@@ -240,9 +242,9 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for FourierRe
             };
             let weight = example.weight.get() / batch.len() as f64;
             let target = (example.loss.get(), weight);
-            self.add_gradient(self.optimiser.weights(), &input, target, &mut gradient);
+            self.add_gradient(self.optimizer.weights(), &input, target, &mut gradient);
         }
-        self.optimiser.step(&gradient);
+        self.optimizer.step(&gradient);
         Ok(())
     }
 
@@ -250,7 +252,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for FourierRe
         let saved = Saved {
             settings: self.settings.clone(),
             action_features: self.actions.dim(),
-            bettors: self.optimiser.bettors().clone(),
+            bettors: self.optimizer.bettors().clone(),
         };
         saved_state::to_bytes(KIND, &saved)
     }
@@ -260,7 +262,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for FourierRe
         saved_state::expect_same("Fourier features", &saved.settings, &self.settings)?;
         let dim = self.actions.dim();
         saved_state::expect_same("action features", &saved.action_features, &dim)?;
-        self.optimiser.load(saved.bettors)
+        self.optimizer.load(saved.bettors)
     }
 }
 
@@ -593,7 +595,7 @@ mod tests {
             let place = place % bytes.len();
             bytes[place] ^= flip;
             match load(&mut oracle, &bytes) {
-                Ok(()) => prop_assert!(oracle.optimiser.weights().iter().all(|w| w.is_finite())),
+                Ok(()) => prop_assert!(oracle.optimizer.weights().iter().all(|w| w.is_finite())),
                 Err(_) => prop_assert_eq!(&before, &save(&oracle)),
             }
             bytes.truncate(keep % bytes.len());

@@ -5,7 +5,10 @@ use crate::event::{Action, Batch, ContextError};
 use crate::numeric::{OutOfRange, lanes};
 use crate::oracle::{
     Example, JointFeatures, RegressionOracle,
-    features::joint::{check_action, check_count, in_blocks},
+    features::{
+        blocks::in_blocks,
+        limits::{check_action, check_count},
+    },
 };
 
 /// Online linear regression with square loss on joint features.
@@ -17,14 +20,13 @@ use crate::oracle::{
 /// | `Ridge`             | φ·A⁻¹b                                              |
 /// | `VovkAzouryWarmuth` | φ·(A + φφᵀ)⁻¹b = φ·A⁻¹b / (1 + φᵀA⁻¹φ)              |
 ///
-/// Both are exact after each example: a batch is learned one by one. What is kept is a root R of
-/// A⁻¹ = RᵀR, so that rounding never turns φᵀA⁻¹φ negative. The second is pulled to 0 where φ is
-/// new, and for that its regret against any θ is bounded on any sequence with |ℓ| ≤ Y and weights
-/// 1:
+/// Both are exact after each example: a batch is learned one by one. The state is a root R of A⁻¹ = RᵀR, so rounding
+/// never makes φᵀA⁻¹φ negative. Vovk–Azoury–Warmuth is pulled to 0 where φ is new. In return its regret against any θ is
+/// bounded, on any sequence with |ℓ| ≤ Y and weights 1:
 ///
 /// Σ (f̂ − ℓ)² ≤ Σ (θ·φ − ℓ)² + λ|θ|² + Y² ln det(A/λ),  ln det(A/λ) ≤ d ln(1 + Σ|φ|²/(λd))
 ///
-/// With d the length of φ and m that of its part that depends on the action (2 for a number under
+/// With d the length of φ and m the length of ψ, the part that depends on the action (2 for a number under
 /// [`Bilinear`](crate::Bilinear), 3 with squares):
 ///
 /// | cost         | `Ridge` | `VovkAzouryWarmuth` |
@@ -66,15 +68,14 @@ pub struct LinearRegression<F> {
 /// Which prediction a [`LinearRegression`] makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Forecaster {
-    /// The regularised least squares of the past.
+    /// Regularized least squares on the past.
     Ridge,
-    /// As if the example to be predicted had been seen with loss 0.
+    /// The same, as if the example to predict had been seen with loss 0.
     VovkAzouryWarmuth,
 }
 
 impl<F> LinearRegression<F> {
-    /// `lambda` is in [10⁻³⁰, 10³⁰]; there are at most 16,384 features, for R holds the square of
-    /// that.
+    /// `lambda` is in [10⁻³⁰, 10³⁰]. At most 16,384 features, since R holds the square of that.
     pub fn new<X: ?Sized, A: Action>(
         features: F,
         forecaster: Forecaster,
@@ -138,8 +139,7 @@ impl<F> LinearRegression<F> {
 }
 
 impl<X: ?Sized, A: Action, F: JointFeatures<X, A>> RegressionOracle<X, A> for LinearRegression<F> {
-    /// Uₓᵀθ, and for Vovk–Azoury–Warmuth the upper half of UₓᵀA⁻¹Uₓ, what lies off the diagonal
-    /// doubled.
+    /// Uₓᵀθ, and for Vovk–Azoury–Warmuth the upper half of UₓᵀA⁻¹Uₓ with off-diagonal entries doubled.
     fn prepare(&self, x: &X, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
         self.features.check_context(x)?;
         let (d, m) = (self.features.dim(), self.features.action_dim());

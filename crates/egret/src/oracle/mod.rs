@@ -1,3 +1,16 @@
+//! f̂(x, a), the predicted loss: regression oracles.
+//!
+//! An oracle implements [`RegressionOracle`]: prepare for a context, predict for many actions at once, learn from a batch
+//! of [`Example`]s. [`LossCurve`] is one oracle at one context, f̂(x, ·), clamped to [0, 1].
+//!
+//! Start from [`OracleSpec`], which describes an oracle as data and has a good default for each action space.
+//!
+//! | oracle                                                    | idea                                              |
+//! |-----------------------------------------------------------|---------------------------------------------------|
+//! | [`ArgminDispersion`], [`LatentOutcome`]                   | a best action, and how the loss grows away from it |
+//! | [`CurveNetwork`], [`FourierRegression`], [`LinearRegression`] | a curve of any shape, from features of the action |
+//! | [`Aggregation`], [`PiecewiseConstant`], [`FunctionOracle`] | several oracles, a step function, your own function |
+
 pub(crate) mod argmin;
 pub(crate) mod combine;
 pub(crate) mod features;
@@ -15,9 +28,8 @@ pub use argmin::network::NetworkArgmin;
 pub use combine::aggregation::Aggregation;
 pub use combine::function::{FunctionOnInterval, FunctionOracle};
 pub use combine::piecewise_constant::PiecewiseConstant;
-pub use features::basis::Scaling;
-pub use features::joint::{
-    ActionFeatures, Bilinear, Embeddings, FeaturesFrom, JointFeatures, ScalarFeatures,
+pub use features::{
+    ActionFeatures, Bilinear, Embeddings, FeaturesFrom, JointFeatures, ScalarFeatures, Scaling,
     VectorFeatures, features_from,
 };
 pub use fourier::{FourierRegression, FourierSettings};
@@ -32,7 +44,7 @@ pub use text::OracleTextError;
 use crate::codec::LoadError;
 use crate::event::{Action, Batch, ContextError, PseudoLoss, Weight};
 
-/// f̂, the model of the loss: learns online, predicts in batches.
+/// f̂, the predicted loss: learns online, predicts in batches.
 ///
 /// | method    | called                        |
 /// |-----------|-------------------------------|
@@ -40,12 +52,10 @@ use crate::event::{Action, Batch, ContextError, PseudoLoss, Weight};
 /// | `predict` | for hundreds of actions at once |
 /// | `learn`   | with each batch of losses     |
 ///
-/// Predictions should lie in [0, 1]; what leaves it is clamped by [`LossCurve`], and NaN stops the
-/// decision with an error.
+/// Predictions should lie in [0, 1]. [`LossCurve`] clamps those that do not; NaN makes the decision an error.
 pub trait RegressionOracle<X: ?Sized, A: Action>: Send + Sync {
-    /// Works out what does not depend on the action into `prepared`, which arrives empty.
-    ///
-    /// Errs where the context is not one this oracle can read.
+    /// Computes what does not depend on the action into `prepared`, which arrives empty. An error if the oracle cannot
+    /// use the context.
     fn prepare(&self, x: &X, prepared: &mut Vec<f64>) -> Result<(), ContextError>;
 
     /// Writes f̂(x, a) for each action; `out` is as long as `actions`.
@@ -54,51 +64,50 @@ pub trait RegressionOracle<X: ?Sized, A: Action>: Send + Sync {
     /// Takes one step on a batch. Every context is checked before anything is learned.
     fn learn(&mut self, batch: &[Example<'_, X, A>]) -> Result<(), ContextError>;
 
-    /// The state that `load` restores to the bit.
+    /// The state as bytes; `load` restores it bit for bit.
     fn save(&self) -> Vec<u8>;
 
-    /// Takes on a saved state; on an error nothing has changed.
+    /// Restores a saved state; on an error nothing has changed.
     fn load(&mut self, state: &[u8]) -> Result<(), LoadError>;
 
-    /// The oracle as one whose pieces on an interval are known, if it is.
+    /// The monotone pieces on an interval, if the oracle knows them.
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
         None
     }
 }
 
-/// An oracle over an interval that knows its minimum and where it turns.
+/// An oracle on an interval that knows its minimum and its monotone pieces.
 ///
-/// Between neighbouring break points f̂(x, ·) is monotone and smooth; at them it may turn or jump. An exact
-/// normaliser checks its integral and its envelope as it goes, and where they show that this does not hold the
-/// decision is an error.
+/// Between neighbouring break points f̂(x, ·) must be monotone and smooth; at them it may turn or jump. Exact
+/// normalization checks its integral and its envelope, and the decision is an error if they show that this does not hold.
 pub trait MonotonePieces {
     /// Where f̂(x, ·) is least.
     fn argmin(&self, prepared: &[f64]) -> f64;
 
-    /// Appends the points between which f̂(x, ·) is monotone and smooth, in increasing order. Ends of the
-    /// interval may be left out; points beyond them are ignored.
+    /// Appends the break points in increasing order. The ends of the interval may be left out; points outside are
+    /// ignored.
     fn break_points(&self, prepared: &[f64], out: &mut Vec<f64>);
 
-    /// Whether f̂(x, ·) is constant between neighbouring break points, so that sums do for integrals.
+    /// Whether f̂(x, ·) is constant between neighbouring break points, so that integrals are sums.
     fn is_flat(&self) -> bool {
         false
     }
 }
 
-/// What an oracle learns from: a context, what was played, what it cost.
+/// What an oracle learns from: a context, the action played, its loss.
 #[derive(Debug)]
 pub struct Example<'a, X: ?Sized, A> {
     /// The context.
     pub x: &'a X,
     /// The action played.
     pub action: &'a A,
-    /// Its loss, or a number that stands for it.
+    /// Its loss, or an estimate of it.
     pub loss: PseudoLoss,
     /// How much the example counts.
     pub weight: Weight,
 }
 
-// By hand, since a derive would ask that contexts and actions can be copied, where references do.
+// By hand: a derive would require contexts and actions to be `Copy`, though only references are copied.
 impl<X: ?Sized, A> Clone for Example<'_, X, A> {
     fn clone(&self) -> Self {
         *self
@@ -115,7 +124,7 @@ pub struct LossCurve<'a, X: ?Sized, A: Action> {
 }
 
 impl<'a, X: ?Sized, A: Action> LossCurve<'a, X, A> {
-    /// Prepares the oracle; `buffer` is what the curve then lives in.
+    /// Prepares the oracle for a context; `buffer` holds the result.
     pub fn new(
         oracle: &'a dyn RegressionOracle<X, A>,
         x: &'a X,
@@ -130,20 +139,20 @@ impl<'a, X: ?Sized, A: Action> LossCurve<'a, X, A> {
         })
     }
 
-    /// Makes `out` hold f̂(x, a) ∈ [0, 1] for each action. Errs on NaN.
+    /// Makes `out` hold f̂(x, a) ∈ [0, 1] for each action. NaN is an error.
     pub fn predict(&self, actions: &A::Batch, out: &mut Vec<f64>) -> Result<(), NanPrediction> {
         out.resize(actions.len(), 0.0);
         self.oracle.predict(self.x, self.prepared, actions, out);
         clamp_to_unit(out)
     }
 
-    /// The same oracle's pieces, with what was prepared for this context.
+    /// The oracle's monotone pieces, if known, and what it prepared for this context.
     pub fn monotone_pieces(&self) -> Option<(&'a dyn MonotonePieces, &'a [f64])> {
         Some((self.oracle.monotone_pieces()?, self.prepared))
     }
 }
 
-/// Clamps to [0, 1]; NaN is found even among millions, without a branch for each.
+/// Clamps to [0, 1]; an error if any value is NaN.
 fn clamp_to_unit(values: &mut [f64]) -> Result<(), NanPrediction> {
     if clamp_numbers(values) {
         Ok(())
@@ -152,7 +161,7 @@ fn clamp_to_unit(values: &mut [f64]) -> Result<(), NanPrediction> {
     }
 }
 
-/// Whether all are numbers.
+/// Clamps without branches; returns whether no value is NaN.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn clamp_numbers(values: &mut [f64]) -> bool {
     let mut all_numbers = true;

@@ -9,17 +9,26 @@ use crate::oracle::{
     RegressionOracle, ScalarFeatures, Scaling,
 };
 
-/// A regression oracle as data: kind and settings, nothing learned.
+/// A regression oracle as data: kind and settings, nothing learned. It parses from a short text.
 ///
-/// | oracle        | over                | is                                             |
-/// |---------------|---------------------|------------------------------------------------|
-/// | `Argmin`      | intervals           | the paper's argmin plus dispersion, linear or a network |
-/// | `Linear`      | any features        | ridge or Vovk–Azoury–Warmuth on (x, a, x·a)    |
-/// | `Fourier`     | any features        | random Fourier features                        |
-/// | `Aggregation` | what its members do | Vovk's aggregation                             |
-/// | `Outcomes`    | intervals           | a distribution over best actions, by a network |
-/// | `Curves`      | any features        | a network that gives each context a curve      |
-/// | `PiecewiseConstant`       | intervals           | another as a step function, so that κ is 1     |
+/// | variant             | short text            | actions             | predicts                                         |
+/// |---------------------|-----------------------|---------------------|--------------------------------------------------|
+/// | `Argmin`            | `argmin`              | interval            | the paper's: a linear best action, a curve around it |
+/// |                     | `argmin:hidden=16x16` | interval            | the same, the best action from a network         |
+/// | `LeastSquares`      | `ridge`, `vaw`        | any                 | linear in (x, a, x·a): ridge, or Vovk–Azoury–Warmuth |
+/// | `Fourier`           | `fourier`             | any                 | linear in random Fourier features                |
+/// | `LatentOutcome`     | `latent-outcome`      | interval            | a distribution over best actions, from a network |
+/// | `Curves`            | `curves`              | any                 | a curve over actions, from a network             |
+/// | `Aggregation`       | `a+b`                 | those of `a` and `b` | almost as well as the best of them (Vovk)       |
+/// | `PiecewiseConstant` | `(…)@128`             | interval            | another as a step function of 128 cells, so κ = 1 |
+///
+/// ```
+/// use egret::OracleSpec;
+///
+/// let oracle: OracleSpec = "(latent-outcome+curves:cosines=16,seed=1)@128".parse()?;
+/// assert_eq!(oracle, OracleSpec::default_on_interval(0));
+/// # Ok::<(), egret::OracleTextError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OracleSpec {
@@ -27,59 +36,59 @@ pub enum OracleSpec {
     Argmin {
         /// Widths of the network's two hidden layers; absent for the linear argmin.
         hidden: Option<[usize; 2]>,
-        /// Adam's.
+        /// The learning rate of Adam.
         learning_rate: LearningRate,
-        /// What a network's parameters start from.
+        /// Seed of the network's starting weights.
         seed: u64,
     },
     /// [`LinearRegression`] on [`Bilinear`] features.
     LeastSquares {
-        /// Which prediction it makes.
+        /// Ridge or Vovk–Azoury–Warmuth.
         forecaster: Forecaster,
-        /// How much its weights are held back.
+        /// Strength of the ℓ₂ penalty.
         lambda: f64,
-        /// Whether squares of the action's features are features too.
+        /// Whether to add squares of the action's features.
         squares: bool,
     },
     /// [`FourierRegression`].
     Fourier {
         /// How many random features.
         features: usize,
-        /// Inputs 1/scale apart are related by 1/e.
+        /// Inputs 1/scale apart have correlation 1/e.
         scale: f64,
-        /// What they are drawn from.
+        /// Seed of the random features.
         seed: u64,
     },
-    /// [`Aggregation`] of others.
+    /// [`Aggregation`] of several oracles.
     Aggregation(Vec<OracleSpec>),
     /// [`LatentOutcome`].
     LatentOutcome {
-        /// How many there are.
+        /// How many outcomes.
         outcomes: usize,
         /// Widths of the network's two hidden layers.
         hidden: [usize; 2],
-        /// What it starts from, and what chooses events to learn again.
+        /// Seed of the starting weights and of the choice of past events to learn again.
         seed: u64,
     },
-    /// [`CurveNetwork`], its scalings those of the action space.
+    /// [`CurveNetwork`]; the action space decides how actions are scaled.
     Curves {
         /// How many cosines of the action.
         cosines: usize,
         /// Widths of the network's two hidden layers.
         hidden: [usize; 2],
-        /// What it starts from, and what chooses events to learn again.
+        /// Seed of the starting weights and of the choice of past events to learn again.
         seed: u64,
     },
-    /// [`PiecewiseConstant`] of another.
+    /// [`PiecewiseConstant`] version of another oracle.
     PiecewiseConstant {
-        /// How many.
+        /// How many cells.
         cells: usize,
         /// The oracle inside.
         of: Box<OracleSpec>,
     },
 }
 
-/// A step of the linear forecaster costs the square of its weights: with more it would take longer than all else.
+/// Learning an example costs the square of the number of weights: beyond this it would dominate everything else.
 const MOST_WEIGHTS: usize = 400;
 
 impl OracleSpec {
@@ -92,7 +101,7 @@ impl OracleSpec {
         }
     }
 
-    /// The default where actions are numbers of an interval.
+    /// The default on an interval: `(latent-outcome+curves:cosines=16)@128`.
     ///
     /// The aggregation of a [`LatentOutcome`] and a [`CurveNetwork`], made [`PiecewiseConstant`] over 128 cells.
     pub fn default_on_interval(seed: u64) -> Self {
@@ -113,9 +122,10 @@ impl OracleSpec {
         }
     }
 
-    /// The default where an action has `action_dim` features: the coordinates of a vector, the embedding of an item.
+    /// The default for vectors and items, with `action_dim` features each: coordinates, or the embedding.
     ///
-    /// The aggregation of a [`CurveNetwork`] and, up to 400 weights, a Vovk–Azoury–Warmuth forecaster with squares.
+    /// `curves+vaw`: the aggregation of a [`CurveNetwork`] and a Vovk–Azoury–Warmuth forecaster with squares. The
+    /// forecaster is left out if it would have more than 400 weights.
     pub fn default_on_features(context_dim: usize, action_dim: usize, seed: u64) -> Self {
         let curves = Self::Curves {
             cosines: 32,
@@ -136,10 +146,9 @@ impl OracleSpec {
         Self::Aggregation(vec![curves, least_squares])
     }
 
-    /// The oracle for contexts of `context_dim` features and actions with these features, nothing learned: for action
-    /// spaces that no [`Space`](crate::Space) describes.
+    /// Builds the oracle for any actions with features, such as a space that [`Space`](crate::Space) cannot describe.
     ///
-    /// Features are taken as they are, best within [−1, 1]. Oracles for intervals are refused.
+    /// Features are not scaled; keep them within [−1, 1]. Oracles for intervals are refused.
     pub fn over<A: Action, E>(
         &self,
         context_dim: usize,
@@ -152,7 +161,7 @@ impl OracleSpec {
         self.over_scaled(context_dim, actions, &scaling)
     }
 
-    /// As [`over`](Self::over), with features of actions brought to one scale first.
+    /// As [`over`](Self::over), with the features of actions scaled first.
     pub(crate) fn over_scaled<A: Action, E>(
         &self,
         context_dim: usize,
@@ -167,9 +176,9 @@ impl OracleSpec {
         })
     }
 
-    /// The same oracle, started otherwise: every seed in it is moved by `seed`, beyond the largest on from 0.
+    /// The same oracle with other starting weights: adds `seed` to every seed in it, wrapping around.
     ///
-    /// Members of an aggregation whose seeds differ still differ. Kinds without a seed stay as they are.
+    /// Members of an aggregation with different seeds keep different seeds.
     ///
     /// ```
     /// use egret::OracleSpec;
@@ -199,8 +208,7 @@ impl OracleSpec {
         }
     }
 
-    /// Makes the oracle for contexts of `context_dim` features. `on_interval` makes the kinds that not every action space
-    /// has.
+    /// Builds the oracle for contexts of `context_dim` features; `on_interval` builds the kinds that need an interval.
     fn build<A: Action, E>(
         &self,
         context_dim: usize,
@@ -264,7 +272,7 @@ impl OracleSpec {
         })
     }
 
-    /// Makes the oracle for an interval.
+    /// Builds the oracle for an interval.
     pub(crate) fn on(&self, bounds: (f64, f64), context_dim: usize) -> Built<f64> {
         let (low, high) = bounds;
         let scaling = Scaling {
@@ -309,7 +317,7 @@ impl OracleSpec {
                     bounds,
                     cells,
                 )?),
-                // Kinds for any actions are made without asking.
+                // `build` handles these itself and never asks.
                 Self::LeastSquares { .. }
                 | Self::Fourier { .. }
                 | Self::Aggregation(_)
@@ -321,20 +329,21 @@ impl OracleSpec {
 
 type Built<A> = Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>;
 
-/// Why there is no such oracle.
+/// Why an oracle cannot be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OracleSpecError {
-    /// A number is not in its range.
+    /// A number is out of range.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// An oracle for numbers was asked for where actions are none.
+    /// An oracle for intervals was asked for on another action space.
     #[error(
-        "the argmin, outcomes and steps oracles are for intervals: take linear, fourier or curves for this action space"
+        "argmin, latent-outcome and @CELLS need actions on an interval: choose ridge, vaw, fourier or curves for this \
+         action space"
     )]
     NotAnInterval,
     /// Items without features.
-    #[error("a catalogue needs an embedding for each item")]
+    #[error("a catalogue needs embeddings: one row of numbers for each item")]
     NoEmbeddings,
 }
 

@@ -5,17 +5,17 @@ use crate::codec::{ShortText, ShortTextError};
 use crate::numeric::OutOfRange;
 use crate::oracle::{Forecaster, LearningRate, OracleSpec};
 
-/// The short form, as commands take it. What is left out has its default; a seed is 0.
+/// Parses the short form that commands use. Options left out have their defaults; seeds default to 0.
 ///
 /// | text                                     | oracle                                                         |
 /// |------------------------------------------|----------------------------------------------------------------|
 /// | `argmin:rate=0.02,t0=100`                | the paper's: a linear best action, a curve around it           |
-/// | `argmin:hidden=16x16,rate=0.004,t0=500`  | the same, its best action by a network                         |
+/// | `argmin:hidden=16x16,rate=0.004,t0=500`  | the same, the best action from a network                       |
 /// | `ridge:lambda=1,squares=true`            | least squares on context, action and their products            |
 /// | `vaw:lambda=1,squares=true`              | Vovk–Azoury–Warmuth on the same                                |
 /// | `fourier:features=256,scale=1`           | random Fourier features                                        |
-/// | `latent-outcome:outcomes=32,hidden=32x32` | a distribution over best actions, by a network                |
-/// | `curves:cosines=32,hidden=32x32`         | a network that gives each context a curve                      |
+/// | `latent-outcome:outcomes=32,hidden=32x32` | a distribution over best actions, from a network              |
+/// | `curves:cosines=32,hidden=32x32`         | a curve over actions, from a network                           |
 /// | `ridge+fourier`                          | Vovk's aggregation of both                                     |
 /// | `(latent-outcome+curves)@128`            | piecewise constant over 128 cells                              |
 impl FromStr for OracleSpec {
@@ -26,7 +26,7 @@ impl FromStr for OracleSpec {
     }
 }
 
-/// Brackets within brackets, beyond which a text is refused.
+/// The deepest nesting of brackets that is read.
 const DEEPEST: usize = 16;
 
 /// Members, with + between them.
@@ -218,7 +218,7 @@ impl fmt::Display for OracleSpec {
     }
 }
 
-/// In brackets where it has parts of its own.
+/// Written in brackets if it has parts of its own.
 fn bracketed(spec: &OracleSpec, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match spec {
         OracleSpec::Aggregation(_) | OracleSpec::PiecewiseConstant { .. } => {
@@ -228,23 +228,23 @@ fn bracketed(spec: &OracleSpec, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// Why a text names no oracle.
+/// Why a text is not an oracle.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OracleTextError {
-    /// No oracle is written like this.
+    /// Not the name of an oracle, or unbalanced brackets.
     #[error(
-        "no oracle is written {text:?}, expected argmin, ridge, vaw, fourier, latent-outcome or curves, several with + \
-         between them, or one in cells as in curves@128"
+        "{text:?} is not an oracle, expected argmin, ridge, vaw, fourier, latent-outcome or curves; several joined by +, \
+         as in ridge+fourier; or one as a step function, as in curves@128"
     )]
     Unknown {
         /// What was read.
         text: String,
     },
-    /// Its options are not right.
+    /// An option is wrong.
     #[error(transparent)]
     Options(#[from] ShortTextError),
-    /// A number is not in its range.
+    /// A number is out of range.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
 }

@@ -9,7 +9,7 @@ use crate::numeric::OutOfRange;
 /// | `tau`   | τ      | [1, 10⁹] | cap on g               |
 /// | `gamma` | γ      | (0, ∞) | the larger, the greedier |
 ///
-/// g is in (0, τ] and does not fall as β grows; z((1 − τ)/γ) ≤ 1 ≤ z(1).
+/// g is in (0, τ] and non-decreasing in β; z((1 − τ)/γ) ≤ 1 ≤ z(1).
 ///
 /// ```
 /// let igw = egret::Igw::new(20.0, 304.0)?;

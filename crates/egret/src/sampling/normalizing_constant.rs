@@ -8,49 +8,50 @@ use crate::sampling::{
     proposer::{Proposals, Proposer},
 };
 
-/// z(β), exact or estimated without bias: what turns g into a density.
+/// z(β), exact or estimated without bias: the density of an action is g/z.
 ///
-/// The weight of a policy with density q is q(a)·z/g(a), linear in z. An estimate that is unbiased and
-/// independent of the action, given β, therefore leaves every weight unbiased.
+/// The importance weight of a policy with density q is q(a)·z/g(a), linear in z. If the estimate of z is unbiased and
+/// independent of the action given β, every weight is unbiased.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct NormalizingConstant {
     /// z(β), or the mean of g over fresh draws of μ.
     #[serde(deserialize_with = "checked_number::positive")]
     pub value: f64,
-    /// How many draws; 0 where z was computed.
+    /// How many draws; 0 if z was computed.
     pub draws: usize,
 }
 
 impl NormalizingConstant {
-    /// z by computation.
+    /// A z that was computed.
     pub fn exact(value: f64) -> Self {
         Self { value, draws: 0 }
     }
 }
 
-/// How well ẑ is to be known: the standard error over z, and so how many fresh draws it takes.
+/// ε, the relative standard error allowed for ẑ. It decides how many fresh draws ẑ takes.
 ///
 /// M independent draws have Var(ẑ)/z² ≤ (κτ − 1)/M: M = (κτ − 1)/ε² keeps the error below ε.
 ///
 /// On the line each draw comes from its own stratum, and Var(ẑ) = M⁻² Σ Varᵢ with Varᵢ at most a quarter of the squared
 /// range of g there. The ranges are at most τ each and add up to the variation of g, at most τ for each monotone piece of an f̂
-/// that does not jump: with P pieces Var(ẑ)/z² ≤ P (κτ/M)²/4, and M = κτ √P/(2ε) will do, where the oracle tells its
+/// that does not jump. With P pieces Var(ẑ)/z² ≤ P (κτ/M)²/4, so M = κτ √P/(2ε) is enough if the oracle knows its
 /// pieces. Jumps between them may raise the error by √2.
 ///
-/// The error multiplies a weight that is unbiased already, and raises its second moment by the factor 1 + ε².
+/// Weights stay unbiased; their second moment grows by the factor 1 + ε².
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct RelativeError(f64);
 
 impl Default for RelativeError {
-    /// ½: a weight's second moment grows by a quarter at most, for 4κτ draws, or 1.4κτ on the line with one minimum.
+    /// ½: takes 4κτ draws, or 1.4κτ on an interval with one minimum, and raises the second moment of weights by at most
+    /// a quarter.
     fn default() -> Self {
         Self(0.5)
     }
 }
 
 impl RelativeError {
-    /// ε in [0.001, 1]: a million times κτ draws at the most.
+    /// ε in [0.001, 1]. The smallest takes a million times κτ draws.
     pub fn new(value: f64) -> Result<Self, OutOfRange> {
         OutOfRange::unless(
             (0.001..=1.0).contains(&value),
@@ -66,9 +67,9 @@ impl RelativeError {
         self.0
     }
 
-    /// M for a κτ; at least 128, which cost little and are worth it where τ is small.
+    /// M for a given κτ. At least 128: they cost little and help where τ is small.
     ///
-    /// `pieces` is the number of monotone pieces, where it is known and draws are stratified on the line.
+    /// `pieces` is the number of monotone pieces, if it is known and draws are stratified on an interval.
     pub fn draws(self, kappa_tau: f64, pieces: Option<usize>) -> usize {
         let independent = (kappa_tau - 1.0) / (self.0 * self.0);
         let stratified = pieces.map_or(f64::INFINITY, |pieces| {
@@ -92,7 +93,7 @@ impl From<RelativeError> for f64 {
     }
 }
 
-/// ẑ: the mean of g over `draws` fresh draws, stratified where μ can.
+/// ẑ: the mean of g over `draws` fresh draws, stratified if μ can.
 pub(crate) fn estimate<X: ?Sized, A: Action>(
     igw: &Igw,
     beta: f64,
@@ -114,7 +115,7 @@ pub(crate) fn mean_weight(igw: &Igw, beta: f64, fhats: &[f64]) -> f64 {
     igw.tau() * shares / fhats.len() as f64
 }
 
-/// Lanes of Σ g/τ. They are added up by the caller: where the compiler sees both it makes scalars of the lanes.
+/// Lanes of Σ g/τ. The caller adds them: done here, the compiler would not vectorize the loop.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn sums_of_shares(gamma: f64, beta: f64, fhats: &[f64]) -> [f64; lanes::LANES] {
     let share = |fhat: f64| 1.0 / (1.0 + gamma * (fhat - beta).max(0.0));

@@ -3,14 +3,14 @@ use crate::measure::ReferenceMeasure;
 use crate::numeric::EventRng;
 use crate::oracle::{LossCurve, NanPrediction};
 
-/// Draws a ∼ μ(·|x), with f̂(x, a) beside each.
+/// Draws a ∼ μ(·|x) and predicts f̂(x, a) for each.
 pub(crate) struct Proposer<'a, X: ?Sized, A: Action> {
     pub x: &'a X,
     pub measure: &'a dyn ReferenceMeasure<X, A>,
     pub curve: &'a LossCurve<'a, X, A>,
 }
 
-/// A batch of actions with their predictions, and room for as many numbers.
+/// A batch of actions, their predictions, and a buffer of random numbers.
 pub(crate) struct Proposals<A: Action> {
     pub actions: A::Batch,
     pub fhats: Vec<f64>,
@@ -40,7 +40,7 @@ impl<X: ?Sized, A: Action> Proposer<'_, X, A> {
         self.curve.predict(&out.actions, &mut out.fhats)
     }
 
-    /// Makes `out` hold `n` draws, stratified where μ can.
+    /// Makes `out` hold `n` draws, stratified if μ can.
     pub(crate) fn draw_stratified(
         &self,
         n: usize,

@@ -8,9 +8,8 @@ use crate::sampling::{
 
 /// Draws a ∼ μ and accepts with probability g(a; β)/τ (Algorithm 4 of the paper).
 ///
-/// The action then has density g/z; it takes κτ proposals on average, and no z is needed. When
-/// the budget is spent there is an error, never an action: which action would come next depends on
-/// how long it took.
+/// The action then has density g/z. It takes κτ proposals on average and needs no z. A spent budget is an error; a
+/// fallback action would not have the stated density.
 pub(crate) struct RejectionSampler {
     /// The most proposals before giving up.
     pub budget: usize,
@@ -32,8 +31,8 @@ impl RejectionSampler {
         rng: &mut EventRng,
         work: &mut Proposals<A>,
     ) -> Result<Accepted<A>, SampleError> {
-        // It takes τ proposals or more on average, and what is left of a batch is lost work: a batch is a quarter of
-        // that, rounded up to what the generator makes at once.
+        // At least τ proposals are needed on average, and the rest of a batch is wasted. So a batch is τ/4, rounded up
+        // to what the generator makes at once.
         let batch = ((0.25 * igw.tau()) as usize)
             .next_multiple_of(32)
             .clamp(32, 512);
@@ -59,7 +58,7 @@ impl RejectionSampler {
 /// The first i with uᵢ < 1/(1 + γ(f̂ᵢ − β)₊).
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn first_accepted(gamma: f64, beta: f64, fhats: &[f64], units: &[f64]) -> Option<usize> {
-    // Multiplied out there is no division, and the test of a block has no branch inside.
+    // Multiplied out, so that there is no division and no branch inside a block.
     let accepts = |fhat: f64, unit: f64| unit * (1.0 + gamma * (fhat - beta).max(0.0)) < 1.0;
     const BLOCK: usize = 32;
     for (block, (fhats, units)) in fhats.chunks(BLOCK).zip(units.chunks(BLOCK)).enumerate() {
@@ -78,31 +77,37 @@ fn first_accepted(gamma: f64, beta: f64, fhats: &[f64], units: &[f64]) -> Option
     None
 }
 
-/// Why there is no action.
+/// Why no action was drawn.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SampleError {
-    /// Too unlucky, or the budget is too small for τ: raise the budget or lower τ.
-    #[error("no action accepted in {proposals} proposals, raise the budget or lower tau")]
+    /// The budget of proposals is spent: raise it, or lower τ.
+    #[error("no action was accepted in {proposals} proposals: raise the budget or lower tau")]
     BudgetSpent {
         /// How many there were.
         proposals: usize,
     },
-    /// β or ẑ wants more draws than there may be: lower τ, or raise κ∞ or ε.
+    /// β or ẑ needs more draws than allowed: lower τ, or raise κ∞ or ε.
     #[error(
-        "beta or z wants {draws} draws where {most} is the most, lower tau or raise kappa_inf or z_error"
+        "beta or z needs {draws} draws, at most {most} are allowed: lower tau, or raise kappa_inf or z_error"
     )]
     DrawsSpent {
-        /// How many are wanted.
+        /// How many are needed.
         draws: usize,
-        /// How many there may be.
+        /// How many are allowed.
         most: usize,
     },
-    /// The oracle's break points do not tell all: z cannot be computed.
-    #[error("the predicted loss is not smooth between the oracle's break points, take Mixture")]
+    /// The oracle's break points are incomplete: z cannot be computed.
+    #[error(
+        "the predicted loss is not smooth between the oracle's break points: correct them, or choose the normalization \
+         Mixture"
+    )]
     NotSmooth,
-    /// The oracle's break points do not tell all: the action would not have its density.
-    #[error("the predicted loss is not monotone between the oracle's break points, take Mixture")]
+    /// The oracle's break points are incomplete: the action would not have the stated density.
+    #[error(
+        "the predicted loss is not monotone between the oracle's break points: correct them, or choose the normalization \
+         Mixture"
+    )]
     NotMonotone,
     /// The oracle predicted NaN.
     #[error(transparent)]

@@ -150,7 +150,7 @@ proptest! {
         let tolerance = Tolerance::new(kappa_inf, delta).expect("in range");
         let igw = Igw::new(tau, 1.0).expect("in range");
         let draws = FixedSample::new(tolerance).draws(&igw) as f64;
-        // Even one in τ·κ∞ has to be told from one in τ, and one draw is never enough for that.
+        // A probability of 1/(τκ∞) must be distinguished from 1/τ, and one draw is never enough for that.
         prop_assert!(1.0 <= draws && draws.is_finite());
         prop_assert!((1.0 / delta).ln() <= draws / tau + 1.0, "{draws}");
     }

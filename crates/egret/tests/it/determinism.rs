@@ -10,7 +10,7 @@ use crate::worlds::{Cube, Line, List, World, settings};
 
 const EVENTS: u64 = 400;
 
-/// All that a decision says, to the bit: `Debug` writes every digit that tells two numbers apart.
+/// Every field of a decision, bit for bit: `Debug` writes enough digits to distinguish any two numbers.
 fn bits<A: std::fmt::Debug>(decision: &Decision<A>) -> String {
     format!("{decision:?}")
 }
@@ -86,7 +86,7 @@ fn on_lists() {
     check(&List::weighted(), marginal);
 }
 
-/// The bits of actions, densities and counts, folded into one number, after some learning with each normaliser.
+/// The bits of actions, densities and counts, folded into one number, after some learning with each normalizer.
 ///
 /// A change here is value-breaking: the same seed would give other actions. A machine that fails it where others
 /// pass computes other bits, which none may.

@@ -52,7 +52,7 @@ fn decide<W: World>(world: &W, normalization: Normalization, gamma: f64, tau: f6
     }
 }
 
-/// As [`decide`], for every normaliser; a search that does not end is a failure and not a wait.
+/// As [`decide`], for every normalizer; a search that does not end is a failure and not a wait.
 fn check<W: World + 'static>(world: fn() -> W, gammas: &[f64], taus: &[f64]) {
     let mut failures = Vec::new();
     'normalizations: for normalization in world().normalizations() {
@@ -96,7 +96,7 @@ fn where_the_least_beta_is_infinite() {
     check(|| Line, &[f64::MIN_POSITIVE], &[1_000.0]);
 }
 
-/// A κ∞ near 1 or beyond reason, with a δ of next to nothing: refused, or worked out before long.
+/// A κ∞ near 1 or absurdly large, with a tiny δ: refused, or planned quickly.
 #[test]
 fn promises_are_worked_out_or_refused() {
     for kappa_inf in [1.05, 1.3, 2.0, 4.0, 24.0, 1e3, 1e6, 1e100] {

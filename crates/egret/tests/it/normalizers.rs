@@ -1,4 +1,4 @@
-//! What normalisers tolerance, on the paper's Table 1 and on random problems.
+//! Normalizers keep their tolerance, on the paper's Table 1 and on random problems.
 
 use egret::{
     BettingMartingale, Certificate, DrawBuffers, Draws, EventRng, FixedSample, Igw,
@@ -9,7 +9,7 @@ use statrs::distribution::{Beta, Binomial, ContinuousCDF, DiscreteCDF};
 
 use crate::curves::{Curve, FAMILIES, between};
 
-/// Builds a normaliser for a tolerance.
+/// Builds a normalizer for a tolerance.
 type Build = fn(Tolerance) -> Box<dyn Normalizer>;
 
 /// All that learn z from draws.
@@ -103,7 +103,7 @@ mod table_1 {
     }
 
     #[test]
-    fn every_normaliser_keeps_its_promise_on_the_needle() {
+    fn every_normalizer_keeps_its_tolerance_on_the_needle() {
         for (name, build) in NORMALIZERS {
             for (tau, gamma, ..) in ROWS {
                 let (_, kappas) = runs(build, tau, gamma);
@@ -134,7 +134,7 @@ mod fixed_sample {
 
     const TRIALS: u64 = 20_000;
 
-    /// (n, k): the order statistic is public by its distribution alone, and only one k keeps this tolerance with n draws.
+    /// (n, k): k is not public, but only one k keeps this tolerance with n draws.
     fn order(igw: &Igw, kappa_inf: f64, delta: f64) -> (u64, u64) {
         let n = FixedSample::new(tolerance(kappa_inf, delta)).draws(igw) as u64;
         let failure = |&k: &u64| {
@@ -223,7 +223,7 @@ mod coverage {
         family: u64,
         kappa_inf: f64,
         z: f64,
-        /// In parts of what [`FixedSample`] takes for the same tolerance.
+        /// As a fraction of what [`FixedSample`] takes for the same tolerance.
         draws: f64,
     }
 
@@ -233,7 +233,7 @@ mod coverage {
         }
     }
 
-    /// Random τ, γ and f̂, the same for every normaliser, and each κ∞ of these in turn.
+    /// Random τ, γ and f̂, the same for every normalizer, and each κ∞ of these in turn.
     fn trials(
         build: impl Fn(Tolerance) -> Box<dyn Normalizer>,
         kappas: &[f64],
@@ -266,7 +266,7 @@ mod coverage {
             .collect()
     }
 
-    /// How many missed, and how many may, but for one chance in a million.
+    /// How many missed, and how many may, except with probability one in a million.
     fn misses<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> (u64, u64) {
         let missed: Vec<bool> = trials.into_iter().map(Trial::missed).collect();
         let misses = missed.iter().filter(|&&missed| missed).count();
@@ -278,7 +278,7 @@ mod coverage {
         // False alarm: one in a million.
         let (misses, allowed) = misses(&trials);
         assert!(misses <= allowed, "{misses} of {allowed} allowed");
-        // Power: no tolerance is kept by drawing for ever, nor by an answer that is always low.
+        // Power: neither drawing for ever nor an answer that is always low passes.
         for trial in &trials {
             assert!(trial.draws <= 2.0, "{} times as many draws", trial.draws);
         }
@@ -335,7 +335,7 @@ mod coverage {
         check(NORMALIZERS[2].1, 24.0);
     }
 
-    /// Adds so many 1/γ to what another finds.
+    /// Shifts the β of another normalizer by a multiple of 1/γ.
     struct Shifted(Box<dyn Normalizer>, f64);
 
     impl Normalizer for Shifted {
@@ -358,7 +358,7 @@ mod coverage {
     }
 
     #[test]
-    fn broken_normalisers_are_caught() {
+    fn broken_normalizers_are_caught() {
         for (name, build) in NORMALIZERS {
             let loose = |of: Tolerance| build(tolerance(10.0 * of.kappa_inf(), of.delta()));
             let (found, allowed) = misses(&trials(loose, &[4.0], 900));

@@ -9,7 +9,7 @@ use crate::worlds::SAMPLED;
 
 /// The smoothness that is played and competed with.
 const TAU: f64 = 4.0;
-/// The true loss is one of so many.
+/// How many functions the class has; one is the true loss.
 const MEMBERS: usize = 16;
 const KAPPA_INF: f64 = 2.0;
 const SEEDS: u64 = 6;
@@ -31,7 +31,7 @@ fn smooth_loss(y: f64) -> f64 {
     0.1 + 0.8 * 0.5 * (left * left + right * right) / width
 }
 
-/// Vovk's aggregation of the class: Reg_Sq ≤ ln(16)/2, whatever happens.
+/// Vovk's aggregation of the class: Reg_Sq ≤ ln(16)/2 on any data.
 fn oracle() -> Aggregation<f64, f64> {
     let member = |member: usize| -> Box<dyn RegressionOracle<f64, f64>> {
         Box::new(FunctionOnInterval::new(

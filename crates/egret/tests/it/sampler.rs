@@ -28,7 +28,7 @@ fn greedy(normalization: Normalization, tau: f64, seed: u64) -> Settings {
     }
 }
 
-/// What g was made of: at its β, or at one that is wrong by so many 1/γ.
+/// Which g is stated: at the right β, or at one that is wrong by a multiple of 1/γ.
 fn weights<A>(decision: &Decision<A>, wrong: f64) -> (Igw, f64) {
     let igw = Igw::new(decision.tau, decision.gamma).expect("in range");
     let beta = decision.capped_igw.expect("CappedIGW").certificate.beta;
@@ -305,7 +305,7 @@ mod exact {
     use super::*;
     use egret::{EventRng, Stream};
 
-    /// A curve on [0, 1] that tells where it turns or jumps.
+    /// A curve on [0, 1] that knows where it turns or jumps.
     fn learner(curve: Arc<Curve>, turns: Vec<f64>, tau: f64, gamma: f64) -> Learner<(), f64> {
         let oracle = FunctionOnInterval::new(
             move |(): &(), actions: &Vec<f64>, out: &mut [f64]| {

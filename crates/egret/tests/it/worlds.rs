@@ -24,13 +24,13 @@ pub trait World: Sync {
     /// f̂ at an action.
     fn fhat(&self, action: &Self::Action) -> f64;
 
-    /// A number in [0, 1] that tells actions apart: the first coordinate, or the place in the list.
+    /// A number in [0, 1] for each action: its first coordinate, or its place in the list.
     fn unit(&self, action: &Self::Action) -> f64;
 
     /// E_μ[h], to 1e-5 or better for an h with few jumps.
     fn mean(&self, h: &dyn Fn(&Self::Action) -> f64) -> f64;
 
-    /// Every way to normalise that works here.
+    /// Every way to normalize that works here.
     fn normalizations(&self) -> Vec<Normalization>;
 }
 

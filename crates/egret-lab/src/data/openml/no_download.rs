@@ -1,6 +1,6 @@
 use crate::data::{DownloadError, OpenMlSettings};
 
-/// Stands for the client where the feature `download` is off: what is on disk is read, the rest is an error.
+/// The client without the feature `download`: files on disk are read, everything else is an error.
 #[derive(Debug)]
 pub(crate) struct Download;
 

@@ -1,3 +1,11 @@
+//! Explorers that mix draws from μ with the greedy action â = argmin f̂(x, ·).
+//!
+//! P = M + (1 − M(A)) · δ_â,  0 ≤ dM/dμ ≤ 1
+//!
+//! Draw a ∼ μ, keep it with probability dM/dμ(a), otherwise play â. One function, [`GreedyMixture::share`], gives dM/dμ;
+//! each explorer here is that function. On an interval â has a point mass and so no density. On a catalogue every item
+//! has one.
+
 pub(crate) mod epsilon_greedy;
 pub(crate) mod smooth_igw;
 pub(crate) mod square_cb;
@@ -12,27 +20,25 @@ use crate::numeric::{EventRng, lanes};
 use crate::oracle::{LossCurve, NanPrediction, RegressionOracle};
 use crate::sampling::proposer::Proposals;
 
-/// P = M + (1 − M(A)) · δ_â: a part with a density, and the rest on the action that looks best.
-///
-/// It is played by drawing a ∼ μ and keeping it with probability dM/dμ(a), else playing â.
+/// P = M + (1 − M(A)) · δ_â: a part with a density, and the rest on the greedy action.
 pub(crate) trait GreedyMixture {
-    /// dM/dμ ∈ [0, 1] at an action whose f̂ exceeds the least by `gap`. `probability` is μ({a}), 0 where μ has no
-    /// atoms.
+    /// dM/dμ ∈ [0, 1] at an action whose f̂ exceeds the least by `gap`. `probability` is μ({a}), 0 if μ has no point
+    /// masses.
     fn share(&self, gap: f64, probability: f64) -> f64;
 }
 
-/// An action of a greedy mixture, before its density is worked out.
+/// An action of a greedy mixture, before its density is computed.
 pub(crate) struct Played<A> {
     pub action: A,
     origin: Origin,
 }
 
 enum Origin {
-    /// Drawn from μ where single actions have no mass.
+    /// Drawn from μ on an interval.
     Drawn { gap: f64 },
-    /// The greedy action where single actions have no mass.
+    /// The greedy action on an interval: a point mass.
     Greedy,
-    /// Of a catalogue; what was predicted for each item is still in the buffers.
+    /// An item of a catalogue; the predictions of all items are still in the buffers.
     Listed { index: usize, best: usize },
 }
 
@@ -52,13 +58,13 @@ pub(crate) fn has_list<X: ?Sized, A: Action>(measure: &dyn ReferenceMeasure<X, A
     measure.catalogue().is_some() && as_action::<Item, A>(Item(0)).is_some()
 }
 
-/// How many quantiles of an interval [`best`] looks at where the oracle does not tell its minimum.
+/// How many quantiles of an interval [`best`] looks at if the oracle does not know its minimum.
 const QUANTILES: usize = 1_024;
 
 /// How many draws of μ it looks at elsewhere.
 const DRAWS: usize = 4_096;
 
-/// The action with the least f̂ among all items, on an interval, or among draws of μ: a function of the context alone.
+/// The action with the least f̂ among all items, on an interval, or among draws of μ. Calls with the same context agree.
 pub(crate) fn best<X: ?Sized, A: Action>(
     x: &X,
     measure: &dyn ReferenceMeasure<X, A>,
@@ -107,7 +113,7 @@ pub(crate) fn play<X: ?Sized, A: Action>(
     }
 }
 
-/// dP/dμ at the action played, none where it was a point mass. `work` is as [`play`] left it.
+/// dP/dμ at the action played; none for a point mass. `work` is as [`play`] left it.
 pub(crate) fn density<X: ?Sized, A: Action>(
     mixture: &impl GreedyMixture,
     played: &Played<A>,
@@ -220,7 +226,7 @@ fn line_argmin<X: ?Sized, A: Action>(
     if (low..=high).contains(&argmin) {
         return action(argmin);
     }
-    // The least lies beyond an end: within, it is at an end or where two monotone pieces meet.
+    // The minimum lies outside. Inside, f̂ is least at an end or where two monotone pieces meet.
     let points = &mut work.units;
     points.clear();
     points.extend([low, high]);
@@ -234,7 +240,7 @@ fn line_argmin<X: ?Sized, A: Action>(
     Ok(work.actions.get(least(&work.fhats)))
 }
 
-/// The first place of the least of at least one number.
+/// The index of the first minimum; `values` is not empty.
 fn least(values: &[f64]) -> usize {
     let mut place = 0;
     for (index, value) in values.iter().enumerate() {

@@ -4,8 +4,8 @@ use crate::explorer::greedy::GreedyMixture;
 ///
 /// dM/dμ(a) = τ / (τ + γ · (f̂(x, a) − f̂(x, â))).
 ///
-/// What is drawn from M has that density. The greedy action is a point mass: on a
-/// catalogue it still has a density, 1 + (1 − M(A))/μ({â}); on the line it has none.
+/// Draws from M have that density. The greedy action is a point mass. On a catalogue it still has a density,
+/// 1 + (1 − M(A))/μ({â}); on an interval it has none.
 pub(crate) struct SmoothIgw {
     pub tau: f64,
     pub gamma: f64,

@@ -2,10 +2,9 @@ use crate::explorer::greedy::GreedyMixture;
 
 /// SquareCB (Foster and Rakhlin 2020) on a catalogue:
 ///
-/// P(i) = μᵢ / (1 + γ · μᵢ · (f̂ᵢ − f̂ of the best)) for every item but the best, which has the rest.
+/// P(i) = μᵢ / (1 + γ · μᵢ · (f̂ᵢ − f̂ of the best)) for every item except the best, which gets the rest.
 ///
-/// With K equal items this is 1/(K + γ · gap). A weight μᵢ = m/K counts as m copies of an
-/// item, of which one is looked at: the heavier an item, the sooner its gap is felt.
+/// With K equal items this is 1/(K + γ · gap). The larger μᵢ, the more its gap lowers its probability.
 pub(crate) struct SquareCb {
     pub gamma: f64,
 }

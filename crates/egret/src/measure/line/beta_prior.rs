@@ -12,9 +12,9 @@ use crate::numeric::{EventRng, OutOfRange, bounds::Bounds};
 /// A Beta(a, b) distribution, stretched to [low, high].
 ///
 /// With x = (action − low)/(high − low) its density is proportional to x^(a − 1) (1 − x)^(b − 1): a
-/// = b = 1 is uniform, below 1 an end is favoured, above 1 it is shunned.
+/// = b = 1 is uniform; a shape below 1 favours its end, a shape above 1 avoids it.
 ///
-/// Draws are quantiles of uniform numbers, so that stratified draws are as good as on
+/// Draws are quantiles of uniform numbers, so stratified draws are as good as on
 /// [`Interval`](crate::Interval). Each costs one or two continued fractions: 0.5 µs
 /// for shapes of a few units, growing as their square root. The cdf has a relative error below
 /// 1e-12. Quantiles lie within the interval, and are as near its ends as an `f64` can tell.

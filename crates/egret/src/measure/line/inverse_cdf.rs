@@ -1,6 +1,6 @@
-/// A distribution on the line with a log-concave density f, as seen from both ends.
+/// A distribution on the line with a log-concave density f and both of its tails.
 ///
-/// Then log F and log (1 − F) are concave too, and Newton's method on them does not run away.
+/// Then log F and log (1 − F) are concave too, so Newton's method on them converges.
 pub(crate) trait LogConcave {
     /// Where t lies.
     fn domain(&self) -> (f64, f64);
@@ -14,7 +14,7 @@ pub(crate) trait LogConcave {
 
 /// F⁻¹: a table to start from, then Newton's method on log F, or log (1 − F) in the upper half.
 ///
-/// Cubic pieces between knots are close enough that one or two evaluations of F finish the work.
+/// The table is interpolated by cubics, so that one or two evaluations of F are enough.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InverseCdf {
     knots: Vec<Knot>,
@@ -72,7 +72,7 @@ fn hermite(left: Knot, right: Knot, s: f64) -> f64 {
     ends + width * s * rest * (left.slope * rest - right.slope * s)
 }
 
-/// Newton's method from `guess`, with bisection where it would leave what is known of the root.
+/// Newton's method from `guess`, with bisection where a step would leave the bracket.
 fn solve(distribution: &impl LogConcave, u: f64, (low, high): (f64, f64), guess: f64) -> f64 {
     let upper = 0.5 < u;
     // Exact for u in [1/2, 1].

@@ -20,7 +20,7 @@ pub(crate) fn append_quantiles(
     line.quantiles(&mut out[start..]);
 }
 
-/// Moves the i-th of [0, 1) into the i-th part.
+/// Moves the i-th value from [0, 1) into the i-th part.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn place(values: &mut [f64], part: f64) {
     const LANES: usize = 16;

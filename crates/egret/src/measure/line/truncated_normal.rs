@@ -14,9 +14,9 @@ use crate::numeric::{EventRng, OutOfRange, bounds::Bounds};
 /// Its density is proportional to exp(−(a − mean)² / (2 sd²)) on the interval. The mean may lie
 /// outside.
 ///
-/// Draws are quantiles of uniform numbers, about 150 ns each, so that stratified draws are as good
+/// Draws are quantiles of uniform numbers, about 150 ns each, so stratified draws are as good
 /// as on [`Interval`](crate::Interval). The cdf has a relative error of about 1e-13,
-/// in the tails and on intervals far shorter than sd too. Quantiles lie within the interval.
+/// even in the tails and on intervals far shorter than sd. Quantiles lie within the interval.
 ///
 /// ```
 /// use egret::{EventRng, LineMeasure, ReferenceMeasure, Stream, TruncatedNormal};
@@ -51,8 +51,8 @@ impl TruncatedNormal {
 
     /// `sd` is positive, low < high, and all are finite.
     ///
-    /// Errs too where less than 1e-280 of the normal distribution lies in the interval: about 35
-    /// deviations from the mean.
+    /// Also an error: an interval that holds less than 1e-280 of the normal distribution, about 35 deviations from the
+    /// mean.
     pub fn new(mean: f64, sd: f64, low: f64, high: f64) -> Result<Self, OutOfRange> {
         OutOfRange::unless(mean.is_finite(), "mean", mean, "(-inf, inf)")?;
         OutOfRange::unless(0.0 < sd && sd.is_finite(), "sd", sd, "(0, inf)")?;
@@ -60,7 +60,7 @@ impl TruncatedNormal {
         let standard = Standard::new((low - mean) / sd, (high - mean) / sd, interval.width() / sd);
         OutOfRange::unless(
             1e-280 <= standard.whole,
-            "what the normal distribution puts on the interval",
+            "probability of the interval under the normal distribution",
             standard.whole,
             "[1e-280, 1]",
         )?;
@@ -344,7 +344,7 @@ mod tests {
         let error = TruncatedNormal::new(0.0, 1.0, -60.0, -50.0).expect_err("far away");
         assert_eq!(
             error.to_string(),
-            "what the normal distribution puts on the interval is 0, \
+            "probability of the interval under the normal distribution is 0, \
              expected a number in [1e-280, 1]"
         );
         assert!(TruncatedNormal::new(0.0, 0.0, 0.0, 1.0).is_err());

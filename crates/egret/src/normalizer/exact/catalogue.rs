@@ -7,14 +7,14 @@ use crate::numeric::EventRng;
 use crate::oracle::{LossCurve, NanPrediction};
 use crate::sampling::{Igw, proposer::Proposals, rejection_sampler::Accepted};
 
-/// z(β) = Σ μᵢ g(aᵢ; β) = 1 and a sampler, exactly, by going through all of a catalogue.
+/// Solves z(β) = Σ μᵢ g(aᵢ; β) = 1 over all items of a catalogue, and samples from the result.
 pub(crate) struct ExactCatalogue<'a, X: ?Sized, A: Action> {
     pub catalogue: &'a Catalogue,
     pub curve: &'a LossCurve<'a, X, A>,
 }
 
 impl<X: ?Sized, A: Action> ExactCatalogue<'_, X, A> {
-    /// Predicts for every item, into `work`, and lists their probabilities in `masses`.
+    /// Writes the predictions of all items to `work` and their probabilities to `masses`.
     pub(crate) fn predict_all(
         &self,
         masses: &mut Vec<f64>,

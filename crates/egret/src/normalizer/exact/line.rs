@@ -10,12 +10,12 @@ use crate::numeric::{
 use crate::oracle::{LossCurve, MonotonePieces, NanPrediction};
 use crate::sampling::{Igw, SampleError, proposer::Proposals, rejection_sampler::Accepted};
 
-/// z(β) = 1 and a sampler, exactly, on an interval whose monotone pieces the oracle tells.
+/// Solves z(β) = 1 on an interval, given the monotone pieces of f̂, and samples from the result.
 ///
 /// In the quantile u of μ every measure on the line is uniform on [0, 1]. On a monotone piece g is τ up to the
-/// point where f̂ = β and falls from there on, over distances from 1/γ to 1. Cells that grow by a factor 4 with
-/// the distance from that point follow it: an eight-point Gauss rule on each gives z, halves of each check it, and g at the
-/// inner end of each is an envelope of which close to half is accepted, or more. Cells number ln γ, whatever τ is.
+/// point where f̂ = β and falls beyond it, over distances from 1/γ to 1. Cells start at that point and grow by a factor
+/// of 4. An eight-point Gauss rule on each cell gives z, and its halves check it. g at the inner end of a cell is an
+/// envelope; about half of the proposals under it are accepted, or more. The number of cells grows as ln γ, whatever τ is.
 pub(crate) struct ExactLine<'a, X: ?Sized, A: Action> {
     pub line: &'a dyn LineMeasure,
     pub pieces: &'a dyn MonotonePieces,
@@ -23,7 +23,7 @@ pub(crate) struct ExactLine<'a, X: ?Sized, A: Action> {
     pub curve: &'a LossCurve<'a, X, A>,
 }
 
-/// What the cells are kept in.
+/// The buffers of pieces and cells.
 #[derive(Debug, Default)]
 pub(crate) struct LineBuffers {
     points: Vec<f64>,
@@ -36,7 +36,7 @@ pub(crate) struct LineBuffers {
     fhats: Vec<f64>,
 }
 
-/// A stretch on which f̂ does not fall from `inner` to `outer`, in quantiles; either may be the smaller.
+/// A stretch of quantiles on which f̂ does not decrease from `inner` to `outer`; either end may be the smaller.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     inner: f64,
@@ -47,7 +47,7 @@ struct Piece {
     crossing: f64,
 }
 
-/// A stretch of one piece: g on it is at most what it is at `start`, its end nearer to the minimum.
+/// Part of one piece. `start` is its end nearer to the minimum, where g is largest.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     start: f64,
@@ -73,7 +73,7 @@ impl Cell {
     }
 }
 
-/// β with z(β) = 1, and z, where f̂ is constant on each piece: the pieces are the cells.
+/// β with z(β) = 1, and z, if f̂ is constant on each piece: the pieces are the cells.
 fn flat_beta(igw: &Igw, buffers: &mut LineBuffers) -> (f64, f64) {
     let LineBuffers {
         pieces,
@@ -149,23 +149,23 @@ const WEIGHTS: [f64; 9] = [
 /// By how much cells grow.
 const RATIO: f64 = 4.0;
 
-/// Across the innermost cell 1/g may grow by this part.
+/// 1/g may grow by this fraction across the innermost cell.
 const INNERMOST: f64 = 1.0 / 16.0;
 
-/// How far a cell may be from its halves. Theirs is then smaller by far.
+/// How far the integral over a cell may be from the sum over its halves. The error of the halves is far smaller.
 const CELL_TOLERANCE: f64 = 1e-8;
 
-/// No smooth f̂ needs as many cells.
+/// More cells than any smooth f̂ needs.
 const MOST_CELLS: usize = 10_000;
 
-/// A smaller part of a piece than this is none: quantiles could not tell its ends apart.
+/// Parts of a piece below this width are ignored: quantiles could not tell their ends apart.
 const MIN_DISTANCE: f64 = 1e-12;
 
 impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
-    /// β with z(β) = 1, and z. The buffers are left as [`sample`](Self::sample) wants them.
+    /// β with z(β) = 1, and z. Leaves the buffers ready for [`sample`](Self::sample).
     ///
-    /// Found on cells that suit most f̂, then checked: each cell against its halves. Where a cell fails β is found
-    /// again, on cells that are halved until they agree.
+    /// First it uses cells that suit most f̂, then it checks each cell against its halves. If a cell fails, it solves
+    /// again on cells that are halved until they agree.
     pub(crate) fn beta(
         &self,
         igw: &Igw,
@@ -189,19 +189,23 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
         })
     }
 
-    /// Finds the pieces; no more than once for each context.
+    /// Finds the pieces; at most once for each context.
     pub(crate) fn find_pieces(
         &self,
         buffers: &mut LineBuffers,
         work: &mut Proposals<A>,
     ) -> Result<(), NanPrediction> {
-        let LineBuffers {
-            points,
-            pieces,
-            nodes,
-            fhats,
-            ..
-        } = buffers;
+        self.find_ends(buffers)?;
+        if self.pieces.is_flat() {
+            return self.find_flat_pieces(buffers, work);
+        }
+        self.find_monotone_pieces(buffers, work)?;
+        self.split_where_clamped(buffers, work)
+    }
+
+    /// Makes `nodes` hold the two ends of each piece, in quantiles.
+    fn find_ends(&self, buffers: &mut LineBuffers) -> Result<(), NanPrediction> {
+        let LineBuffers { points, nodes, .. } = buffers;
         points.clear();
         self.pieces.break_points(self.prepared, points);
         if points.iter().any(|point| point.is_nan()) {
@@ -221,24 +225,58 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
                 nodes.extend([ends[0] + inset, ends[1] - inset]);
             }
         }
-        pieces.clear();
+        Ok(())
+    }
+
+    /// Pieces on which f̂ is constant.
+    fn find_flat_pieces(
+        &self,
+        buffers: &mut LineBuffers,
+        work: &mut Proposals<A>,
+    ) -> Result<(), NanPrediction> {
+        let LineBuffers {
+            points,
+            pieces,
+            nodes,
+            fhats,
+            ..
+        } = buffers;
         let ends = nodes.as_chunks::<2>().0.iter();
-        if self.pieces.is_flat() {
-            // Its middle tells a piece's value best: an end may round into the next piece.
-            points.clear();
-            points.extend(ends.clone().map(|[low, high]| low + 0.5 * (high - low)));
-            self.predict(points, fhats, work)?;
-            pieces.extend(ends.zip(&*fhats).map(|(&[low, high], &fhat)| Piece {
-                inner: low,
-                outer: high,
-                least: fhat,
-                most: fhat,
-                crossing: low,
-            }));
-            return Ok(());
-        }
+        // The value in the middle: an end may round into the next piece.
+        points.clear();
+        points.extend(ends.clone().map(|[low, high]| low + 0.5 * (high - low)));
+        self.predict(points, fhats, work)?;
+        pieces.clear();
+        pieces.extend(ends.zip(&*fhats).map(|(&[low, high], &fhat)| Piece {
+            inner: low,
+            outer: high,
+            least: fhat,
+            most: fhat,
+            crossing: low,
+        }));
+        Ok(())
+    }
+
+    /// Pieces from the end with the smaller prediction to the other.
+    fn find_monotone_pieces(
+        &self,
+        buffers: &mut LineBuffers,
+        work: &mut Proposals<A>,
+    ) -> Result<(), NanPrediction> {
+        let LineBuffers {
+            pieces,
+            nodes,
+            fhats,
+            ..
+        } = buffers;
         self.predict(nodes, fhats, work)?;
-        for (ends, fhats) in ends.zip(fhats.as_chunks::<2>().0) {
+        pieces.clear();
+        for (ends, fhats) in nodes
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .zip(fhats.as_chunks::<2>().0)
+        {
             let (inner, outer) = if fhats[0] <= fhats[1] { (0, 1) } else { (1, 0) };
             pieces.push(Piece {
                 inner: ends[inner],
@@ -248,7 +286,21 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
                 crossing: ends[inner],
             });
         }
-        // Predictions are cut off at 0 and at 1, and f̂ is not smooth there.
+        Ok(())
+    }
+
+    /// Splits pieces where predictions are clamped to 0 or to 1: f̂ is not smooth there.
+    fn split_where_clamped(
+        &self,
+        buffers: &mut LineBuffers,
+        work: &mut Proposals<A>,
+    ) -> Result<(), NanPrediction> {
+        let LineBuffers {
+            points,
+            pieces,
+            fhats,
+            ..
+        } = buffers;
         for index in 0..pieces.len() {
             let piece = pieces[index];
             if piece.least == 0.0 && 0.0 < piece.most {
@@ -276,7 +328,7 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
         Ok(())
     }
 
-    /// Where predictions, from the inner end on, first are not `near`.
+    /// The first point, from the inner end, where the prediction is not `near`.
     fn edge(
         &self,
         piece: &Piece,
@@ -299,7 +351,7 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
         Ok(outer)
     }
 
-    /// β for a few points on each piece, as if f̂ were constant around each.
+    /// β from a few points on each piece, as if f̂ were constant around each.
     fn first_guess(
         &self,
         igw: &Igw,
@@ -447,7 +499,7 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
         Ok(total)
     }
 
-    /// Where f̂ = β on a piece, within 1e-5/γ of it: a secant that is kept inside its bracket.
+    /// Where f̂ = β on a piece, to within 1e-5/γ in f̂: the secant method inside a bracket.
     fn crossing(
         &self,
         igw: &Igw,
@@ -488,8 +540,8 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
         Ok(point)
     }
 
-    /// Draws an action with density g/z: a cell by its envelope, a point in it, accepted with probability
-    /// g over the envelope. On flat pieces, whose order the cells have, an action has the value of its own cell.
+    /// Draws an action with density g/z: a cell by its envelope, then a uniform point in it, accepted with probability
+    /// g/envelope. On flat pieces an action has the value of its own cell; cells are in the order of the pieces.
     pub(crate) fn sample(
         &self,
         igw: &Igw,

@@ -1,3 +1,9 @@
+//! β by computation: solves z(β) = 1, so κ = 1/z = 1 and the density is g itself.
+//!
+//! On a catalogue z is a sum over items. On an interval z is a sum of integrals over the monotone pieces of f̂, which the
+//! oracle must know. `catalogue` and `line` compute z and dz/dβ as a [`Slope`], and [`solve`] finds the root. Both then
+//! sample the action directly; few or no draws are rejected.
+
 pub(crate) mod catalogue;
 pub(crate) mod line;
 
@@ -13,14 +19,14 @@ pub(crate) struct Slope {
     pub capped: bool,
 }
 
-/// How near to 1 an exact z is brought. What is left is known: the density is g/z with this z.
+/// How close to 1 an exact z must be. The rest does no harm: the density is g/z with the z found.
 pub(crate) const TOLERANCE: f64 = 1e-7;
 
 /// Solves z(β) = 1 from a first guess: Newton steps within a bracket that always shrinks.
 ///
 /// While some actions are at the cap z is close to linear in β; below, ln z is.
 ///
-/// z((1 − τ)/γ) ≤ 1 ≤ z(1), so that there is a solution; the last evaluation was at the β returned.
+/// z((1 − τ)/γ) ≤ 1 ≤ z(1), so a solution exists. The last evaluation is at the β returned.
 pub(crate) fn solve<E>(
     igw: &Igw,
     guess: f64,
@@ -54,9 +60,9 @@ pub(crate) fn solve<E>(
     }
 }
 
-/// β by computation: κ = 1/z is known, and nothing can have failed.
+/// The certificate of a computed β: κ = 1/z is known, so δ = 0.
 ///
-/// It is 1 but for γ so large that no β comes near: neighbouring numbers then give z on both sides of 1.
+/// z is 1, unless γ is so large that neighbouring values of β give z on both sides of 1.
 pub(crate) fn certificate(beta: f64, z: f64) -> Certificate {
     Certificate {
         beta,
@@ -80,8 +86,8 @@ pub(crate) fn weighted(tau: f64, gamma: f64, beta: f64, masses: &[f64], fhats: &
     }
 }
 
-/// Lanes of Σ m·s, Σ m·s² and the mass at the cap, for s = g/τ. They are added up by the caller: where the compiler sees
-/// both it makes scalars of the lanes.
+/// Lanes of Σ m·s, Σ m·s² and the mass at the cap, for s = g/τ. The caller adds them: done here, the compiler would not
+/// vectorize the loop.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn sums(gamma: f64, beta: f64, masses: &[f64], fhats: &[f64]) -> [[f64; LANES]; 3] {
     let mut sums = [[0.0; LANES]; 3];

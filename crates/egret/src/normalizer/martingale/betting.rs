@@ -9,16 +9,16 @@ use crate::sampling::{Igw, SampleError};
 ///
 /// W⁻ₙ(β) = Π (1 + νₘ (1 − g(aₘ; β))),  W⁺ₙ(β) = Π (1 + vₘ (g(aₘ; β) − 1/κ∞))
 ///
-/// W⁻ falls as β grows and is a martingale where z(β) = 1, so that l = sup{β : W⁻(β) ≥ 2/δ} lies
-/// below that point but for probability δ/2 (Ville). W⁺ rises and does the same for z(β) = 1/κ∞
-/// and u = inf{β : W⁺(β) ≥ 2/δ}. It stops when l > u and returns l.
+/// W⁻ decreases in β and is a martingale at the β with z(β) = 1. So l = sup{β : W⁻(β) ≥ 2/δ} is below that β, except
+/// with probability δ/2 (Ville). W⁺ increases in β and is a martingale where z(β) = 1/κ∞, so u = inf{β : W⁺(β) ≥ 2/δ}
+/// is above that β, except with probability δ/2. The search stops when l > u and returns l.
 ///
 /// Bets are online Newton steps on the log wealth at the current bound, from 0 up to half of what
 /// could ever be lost: ν ≤ 1/(2(τ − 1)), v ≤ κ∞/2. The paper does not print where the second-order
 /// term starts; 13 repeats its Table 1.
 ///
-/// After twice the draws of [`FixedSample`], its order statistic over the same draws ends the search:
-/// the two chances of failure are added, so that no fresh draws are needed.
+/// After twice the draws of [`FixedSample`], its order statistic over the same draws ends the search. The two
+/// probabilities of failure are added, so no fresh draws are needed.
 #[derive(Debug, Clone)]
 pub struct BettingMartingale {
     tolerance: Tolerance,
@@ -33,12 +33,12 @@ const NEWTON_START: f64 = 13.0;
 /// 2/(2 − ln 3): the step that keeps the regret of the bets logarithmic (Cutkosky and Orabona 2018).
 const NEWTON_STEP: f64 = 2.218_801_049_600_289;
 
-/// A bound is moved when its wealth allows, but not before the draws have grown by this part since it was: each
-/// move goes through all draws, and a bound that lags is valid still.
+/// A bound moves only after the number of draws has grown by this fraction since its last move. Each move goes through
+/// all draws, and a bound that lags is still valid.
 const LAG: f64 = 1.0 / 64.0;
 
 impl BettingMartingale {
-    /// Keeps the promise with the paper's bets.
+    /// Keeps the tolerance with the paper's bets.
     pub fn new(tolerance: Tolerance) -> Self {
         let (backstop, share) = FixedSample::with_twice_the_draws(tolerance);
         Self {
@@ -209,7 +209,7 @@ impl Bettor {
     }
 }
 
-/// The distance in β over which g changes, or that numbers around 1 can tell apart.
+/// The distance in β over which g changes, or the resolution of numbers around 1 if that is larger.
 fn scale(igw: &Igw) -> f64 {
     (1.0 / igw.gamma()).max(f64::EPSILON)
 }

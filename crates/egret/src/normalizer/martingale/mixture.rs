@@ -9,10 +9,10 @@ use crate::sampling::{Igw, SampleError, normalizing_constant::mean_weight};
 ///
 /// W⁻ₙ(β) = Σⱼ πⱼ Πₘ (1 + νⱼ (1 − g(aₘ; β))),  W⁺ₙ(β) = Σⱼ πⱼ Πₘ (1 + vⱼ (g(aₘ; β) − 1/κ∞))
 ///
-/// Some β with W⁻(β) ≥ 2/δ ≤ W⁺(β) has z(β) ∈ [1/κ∞, 1] but for probability δ, by the monotonicity that Algorithm 3
-/// rests on. Bets that do not change have two merits beside losing no draws to learning them: the wealth at any β is a
-/// product over the draws, so that it is looked at a few times and not after each of them; and whether *any* β will
-/// do is settled by one that fails on both sides.
+/// A β with W⁻(β) ≥ 2/δ and W⁺(β) ≥ 2/δ has z(β) ∈ [1/κ∞, 1], except with probability δ, by the monotonicity that
+/// Algorithm 3 uses. Constant bets lose no draws to learning them, and have two more merits. The wealth at any β is a
+/// product over the draws, so it is computed a few times and not after each draw. And one β that fails on both sides
+/// shows that no β will do yet.
 ///
 /// Where γ is so large that g is close to τ times an indicator, no bet does better than counting, and
 /// [`FixedSample`] takes over before the first draw.
@@ -24,14 +24,14 @@ pub struct MixtureMartingale {
     log_threshold: f64,
 }
 
-/// Bets on z < 1, in parts of the largest 1/(τ − 1), and the wealth each starts with.
+/// Bets on z < 1, as fractions of the largest, 1/(τ − 1), and the wealth each starts with.
 const LOWER_BETS: [(f64, f64); 2] = [(0.95, 0.8), (0.5, 0.2)];
 
 /// Bets on z > 1/κ∞ in units of 1/τ (and at most 0.95 κ∞), and the wealth each starts with.
 const UPPER_BETS: [(f64, f64); 4] = [(1.0, 0.25), (4.0, 0.25), (16.0, 0.25), (64.0, 0.25)];
 
 impl MixtureMartingale {
-    /// Keeps the promise with few draws.
+    /// Keeps the tolerance with few draws.
     pub fn new(tolerance: Tolerance) -> Self {
         let (backstop, share) = FixedSample::with_twice_the_draws(tolerance);
         Self {
@@ -54,7 +54,7 @@ impl Normalizer for MixtureMartingale {
         let certified = |beta, n| self.tolerance.certificate(beta, CertifiedBy::Mixture, n);
         let bets = Bets::new(igw, self.tolerance.kappa_inf());
         let most = self.backstop.draws(igw);
-        // Even g = 0 throughout would not let β rise above (1 − τ)/γ much sooner: no look before is worth its cost.
+        // Even if g = 0 throughout, β could not rise above (1 − τ)/γ much sooner: looking earlier is not worth its cost.
         let least = 1.15 * self.log_threshold / libm::log1p(-bets.bets[0]);
         // At least one: for τ near 1 a single draw tells.
         let mut n = (igw.tau() / 4.0).max(16.0).min(least).max(1.0) as usize;
@@ -67,7 +67,7 @@ impl Normalizer for MixtureMartingale {
                 bets.at_beta_min(igw, fhats, &mut stakes, self.log_threshold)
             } else {
                 if !searching {
-                    // Every step of a search goes through all its draws: a quarter of them tell about where it will end.
+                    // Every step of a search goes through all draws. A quarter of them shows roughly where it will end.
                     stakes = Stakes::at(typical_beta(igw, fhats));
                     bets.search(igw, &fhats[..n / 4], &mut stakes, Goal::Balance);
                     stakes = Stakes::at(stakes.beta);
@@ -78,7 +78,7 @@ impl Normalizer for MixtureMartingale {
             match search {
                 Search::Found(beta) => return Ok(certified(beta, n)),
                 Search::NeedsMore { log_wealth } => {
-                    // The wealth grows by a factor a draw: how many draws the poorer side wants.
+                    // The wealth grows by about the same factor with each draw: how many more the poorer side needs.
                     let now = n as f64;
                     let wanted = now * self.log_threshold / log_wealth.max(1e-3);
                     n = if least <= now {
@@ -100,8 +100,8 @@ impl Normalizer for MixtureMartingale {
 
 /// Whether g at the right β is close to τ times an indicator, if f̂ rises from its minimum with a slope about 1.
 ///
-/// Then z(min f̂) = (2τ/γ) ln(1 + γ/2), and where that is far below 1/κ∞, β must lie above the minimum, with
-/// most of z from actions at the cap. A wrong guess costs draws, never the tolerance: it is made before the first.
+/// Then z(min f̂) = (2τ/γ) ln(1 + γ/2). If that is far below 1/κ∞, β must lie above the minimum, and most of z comes
+/// from actions at the cap. A wrong guess costs draws but never the tolerance, since it is made before the first draw.
 fn looks_like_a_step(igw: &Igw, kappa_inf: f64) -> bool {
     let at_minimum = 2.0 * igw.tau() / igw.gamma() * libm::log1p(0.5 * igw.gamma());
     at_minimum * kappa_inf < 0.5
@@ -111,7 +111,7 @@ fn looks_like_a_step(igw: &Igw, kappa_inf: f64) -> bool {
 fn typical_beta(igw: &Igw, fhats: &[f64]) -> f64 {
     let few = &fhats[..fhats.len().min(256)];
     let least = few.iter().copied().fold(1.0, f64::min);
-    // f̂ that is not a step has it within τ/γ of the least; anything else is for the search to find.
+    // If f̂ is not a step, it lies within τ/γ of the least; otherwise the search finds it.
     let reach = igw.tau() / igw.gamma();
     let (mut low, mut high) = (least - reach, (least + reach).min(1.0));
     for _ in 0..7 {
@@ -132,7 +132,7 @@ struct Bets {
     offsets: [f64; BETS],
 }
 
-/// The products of all bets at one β over the first draws: more draws are multiplied in.
+/// The products of all bets at one β over the draws so far; further draws are multiplied in.
 struct Stakes {
     beta: f64,
     draws: usize,
@@ -160,7 +160,7 @@ enum Goal {
 
 enum Search {
     Found(f64),
-    /// No β will do yet; where the search ended both sides are about as rich, the poorer with `log_wealth`.
+    /// No β will do yet. Where the search ended both sides are about equally rich, the poorer with `log_wealth`.
     NeedsMore {
         log_wealth: f64,
     },
@@ -195,10 +195,10 @@ impl Bets {
         }
     }
 
-    /// Looks for a β at which both wealths reach the threshold, or are alike, from where `stakes` are.
+    /// Looks for a β at which both wealths reach the threshold, or are equal; starts from the β of `stakes`.
     ///
-    /// ln W⁻ falls in β and ln W⁺ rises: a β that fails on one side says where to go on, one that
-    /// fails on both that there is none. The search goes on there when there are more draws.
+    /// ln W⁻ decreases in β and ln W⁺ increases. A β that fails on one side shows where to go on; one that fails on both
+    /// shows that there is none. With more draws the search continues from there.
     fn search(&self, igw: &Igw, fhats: &[f64], stakes: &mut Stakes, goal: Goal) -> Search {
         let mut low = None;
         let mut high = None;

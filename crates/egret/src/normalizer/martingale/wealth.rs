@@ -1,7 +1,7 @@
 use crate::numeric::lanes::LANES;
 
-/// The logarithm of a product of positive factors, eight lanes wide and without a logarithm for
-/// each: exponents are taken off now and then, and one logarithm is left at the end.
+/// The logarithm of a product of positive factors, in eight lanes. Exponents are set aside now and then, so that only one
+/// logarithm is needed, at the end.
 #[derive(Clone, Copy)]
 pub(crate) struct LogProduct {
     mantissas: [f64; LANES],
@@ -22,7 +22,7 @@ impl LogProduct {
         }
     }
 
-    /// Moves the exponents aside. Between two calls the product of a lane must stay a normal number.
+    /// Sets the exponents aside. Between two calls the product of a lane must stay a normal number.
     #[inline(always)]
     pub(crate) fn normalize(&mut self) {
         for mantissa in &mut self.mantissas {

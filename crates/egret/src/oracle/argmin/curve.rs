@@ -13,8 +13,8 @@ pub(crate) const START: [f64; HEAD] = [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 ///
 /// f̂(x, a) = q + Σ_{k ∈ {1, 3/2, 2}} |w_k| · |z|ᵏ,  z = (â(x) − a) / width
 ///
-/// One set of weights for z ≥ 0, another for z < 0: too little and too much may cost
-/// differently. The weights enter by absolute value, so that â is the minimiser.
+/// One set of weights for z ≥ 0, another for z < 0: too little and too much may cost differently. Weights count by
+/// absolute value, so â is the minimum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Dispersion {
     argmin: f64,
@@ -27,7 +27,7 @@ pub(crate) struct Dispersion {
 }
 
 impl Dispersion {
-    /// The curve whose argmin is at `share` of the interval, from its low end.
+    /// The curve with its argmin at low + `share` · width.
     #[inline(always)]
     pub(crate) fn new(head: &[f64; HEAD], bounds: &Bounds, share: f64) -> Self {
         let [q, a, b, c, d, e, f] = *head;
@@ -103,7 +103,7 @@ impl Dispersion {
         }
     }
 
-    /// Element by element, so that the compiler makes blends of it and not branches.
+    /// Chosen element by element, so that the compiler uses blends and not branches.
     #[inline(always)]
     fn side(&self, z: f64) -> [f64; 3] {
         let pick = |below: f64, above: f64| if z >= 0.0 { below } else { above };

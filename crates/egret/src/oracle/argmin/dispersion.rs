@@ -19,12 +19,11 @@ use crate::oracle::{
 /// â(x) = low + (high − low) · sigmoid(y(x))
 ///
 /// with one set of three weights for z ≥ 0 and one for z < 0. y is the model: a
-/// [`LinearArgmin`](crate::LinearArgmin), a [`NetworkArgmin`](crate::NetworkArgmin), or one's own. q starts
+/// [`LinearArgmin`](crate::LinearArgmin), a [`NetworkArgmin`](crate::NetworkArgmin), or your own. q starts
 /// at 0 and the weights at 1.
 ///
-/// A batch is one step of Adam on the mean of weight · (f̂ − loss)², f̂ not clamped. It costs what the
-/// contexts hold and once the number of parameters; it allocates nothing. A batch whose gradient
-/// overflows, which takes features, weights or actions beyond any reason, is refused.
+/// A batch is one step of Adam on the mean of weight · (f̂ − loss)², f̂ not clamped. It costs one pass over the contexts
+/// and one over the parameters, and allocates nothing. A batch whose gradient overflows is refused.
 ///
 /// ```
 /// use egret::{
@@ -142,7 +141,7 @@ impl<M: ArgminModel> RegressionOracle<Context, f64> for ArgminDispersion<M> {
     fn prepare(&self, x: &Context, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
         x.expect_dim(self.model.dim())?;
         let (head, parameters) = self.split();
-        // The buffer is scratch space first: what is warm does not allocate.
+        // The buffer is scratch space first, so that nothing is allocated once it has grown.
         prepared.resize(self.model.scratch(), 0.0);
         let y = self.model.forward(parameters, x, prepared);
         if y.is_nan() {
@@ -172,7 +171,7 @@ impl<M: ArgminModel> RegressionOracle<Context, f64> for ArgminDispersion<M> {
         Ok(())
     }
 
-    /// The learning rate is part of the state: what is loaded learns on as the saved would have.
+    /// The learning rate is part of the state: a loaded oracle continues exactly as the saved one.
     fn save(&self) -> Vec<u8> {
         let state = State {
             shape: self.model.shape(),
@@ -217,8 +216,8 @@ impl<M: ArgminModel> RegressionOracle<Context, f64> for ArgminDispersion<M> {
     }
 }
 
-/// f̂ falls up to â and rises after it, smooth on either side. Where it is clamped to [0, 1] it has
-/// kinks besides: one on each side at most for either end.
+/// f̂ decreases up to â and increases after it, smooth on either side. Clamping to [0, 1] adds at most two kinks on each
+/// side.
 impl<M: ArgminModel> MonotonePieces for ArgminDispersion<M> {
     fn argmin(&self, prepared: &[f64]) -> f64 {
         Dispersion::read(prepared).argmin()
@@ -576,7 +575,7 @@ mod tests {
         assert_eq!(
             oracle.load(&wider.save()).expect_err("wider").to_string(),
             "saved from a linear argmin of 5 features on [-2.0, 2.5], \
-             this is a linear argmin of 5 features on [-2.0, 2.0]"
+             but loaded into a linear argmin of 5 features on [-2.0, 2.0]"
         );
         assert_eq!(oracle.save(), before);
     }

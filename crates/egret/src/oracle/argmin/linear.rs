@@ -7,8 +7,8 @@ use crate::oracle::{
 
 /// u + ⟨x, w⟩: the argmin of the paper's online experiments.
 ///
-/// All parameters start at 0, so that every argmin starts in the middle of the interval. Predictions and
-/// gradients cost what the context holds.
+/// All parameters start at 0, so every argmin starts in the middle of the interval. The cost is one pass over the
+/// features of the context.
 ///
 /// ```
 /// use egret::{ArgminModel, Context, LinearArgmin};
@@ -26,13 +26,13 @@ pub struct LinearArgmin {
 }
 
 impl LinearArgmin {
-    /// For contexts of `dim` features; errs beyond 2²⁸ parameters.
+    /// For contexts of `dim` features; at most 2²⁸ parameters.
     pub fn new(dim: usize) -> Result<Self, OutOfRange> {
         check_parameters(dim.checked_add(1))?;
         Ok(Self { dim, seed: None })
     }
 
-    /// The same, starting uniform within ±1/√dim in place of 0, as PyTorch's linear layer does.
+    /// Parameters start uniform within ±1/√dim instead of 0, as in PyTorch's linear layer.
     pub fn random(dim: usize, seed: u64) -> Result<Self, OutOfRange> {
         let seed = Some(seed);
         Ok(Self {

@@ -1,3 +1,12 @@
+//! The paper's oracle on an interval: a model of the best action, and a curve around it.
+//!
+//! f̂(x, a) = q + Σ_{k ∈ {1, 3/2, 2}} |w_k| · |z|ᵏ,  z = (â(x) − a) / (high − low)
+//!
+//! [`ArgminDispersion`](crate::ArgminDispersion) holds the curve and learns. â(x) comes from an [`ArgminModel`]: linear,
+//! a network with two hidden layers, or your own.
+//!
+//! f̂ falls up to â and rises after it, so its monotone pieces are known and β can be computed exactly.
+
 pub(crate) mod curve;
 pub(crate) mod dispersion;
 pub(crate) mod linear;
@@ -7,12 +16,11 @@ pub(crate) mod network_of_eight;
 use crate::event::Context;
 use crate::oracle::argmin::network_of_eight::EIGHT;
 
-/// Where on the interval the best action is, as a function of the context: the part of
-/// [`ArgminDispersion`](crate::ArgminDispersion) before the sigmoid.
+/// A model y(x) of the best action â(x): [`ArgminDispersion`](crate::ArgminDispersion) puts a sigmoid after it.
 ///
-/// A model is its shape alone. Its parameters lie in one flat slice that the oracle owns, always as long
-/// as what `initial` gives; so does the scratch space, always of length `scratch`. If `backward`
-/// is not the gradient of `forward`, the oracle learns something else.
+/// A model holds only its shape. The oracle owns the parameters, a flat slice as long as `initial` returns, and the
+/// scratch space, of length `scratch`. `backward` must be the gradient of `forward`, otherwise the oracle learns
+/// something else.
 ///
 /// ```
 /// use egret::{ArgminDispersion, ArgminModel, Context, LearningRate};
@@ -36,7 +44,7 @@ use crate::oracle::argmin::network_of_eight::EIGHT;
 /// assert!(ArgminDispersion::new(Constant, (0.0, 1.0), LearningRate::default()).is_ok());
 /// ```
 pub trait ArgminModel: Send + Sync {
-    /// Kind and size in words. A saved state is taken on by the same shape alone.
+    /// Kind and size in words. A saved state loads only into the same shape.
     fn shape(&self) -> String;
 
     /// How many features a context has.
@@ -48,7 +56,7 @@ pub trait ArgminModel: Send + Sync {
     /// How many numbers of scratch space `forward` and `backward` share.
     fn scratch(&self) -> usize;
 
-    /// The model's value y. Leaves in `scratch`, whose content is arbitrary before, what `backward` needs.
+    /// The model's value y. `scratch` starts with arbitrary content; leave in it what `backward` needs.
     fn forward(&self, parameters: &[f64], x: &Context, scratch: &mut [f64]) -> f64;
 
     /// Adds `dy` · ∂y/∂θ to `gradient`, right after `forward` at the same parameters and context.
@@ -66,7 +74,7 @@ pub trait ArgminModel: Send + Sync {
         EIGHT * self.scratch()
     }
 
-    /// `forward` of each of eight contexts, to the bit. Worth its own code where that is faster.
+    /// The same bits as `forward` of each of eight contexts. Override it if you can do it faster.
     fn forward_eight(
         &self,
         parameters: &[f64],
@@ -76,7 +84,7 @@ pub trait ArgminModel: Send + Sync {
         forward_each(self, parameters, xs, scratch)
     }
 
-    /// `backward` of each in order, to the bit, right after `forward_eight`.
+    /// The same bits as `backward` of each in order, right after `forward_eight`.
     fn backward_eight(
         &self,
         parameters: &[f64],
@@ -102,7 +110,7 @@ pub(crate) fn forward_each<M: ArgminModel + ?Sized>(
     })
 }
 
-/// The way back of [`forward_each`].
+/// `backward` for [`forward_each`].
 pub(crate) fn backward_each<M: ArgminModel + ?Sized>(
     model: &M,
     parameters: &[f64],

@@ -20,8 +20,8 @@ const LEAK: f64 = 0.01;
 ///
 /// h₁ = ϕ(b₁ + W₁ x),  h₂ = ϕ(b₂ + W₂ h₁),  y = b₃ + ⟨w₃, h₂⟩,  ϕ(s) = s or 0.01 s where s < 0
 ///
-/// Parameters start uniform within ±1/√(inputs of the layer), from a seed. Each layer's weights
-/// are stored by input, so that a sparse context costs in the first layer only what it holds.
+/// Parameters start uniform within ±1/√(inputs of the layer), from a seed. Weights are stored by input, so in the first
+/// layer a sparse context costs only the features it lists.
 ///
 /// ```
 /// use egret::{ArgminModel, NetworkArgmin};
@@ -40,12 +40,12 @@ pub struct NetworkArgmin {
 }
 
 impl NetworkArgmin {
-    /// Hidden layers as wide as the input (the paper's); errs beyond 2²⁸ parameters.
+    /// Hidden layers as wide as the input, as in the paper; at most 2²⁸ parameters.
     pub fn new(dim: usize, seed: u64) -> Result<Self, OutOfRange> {
         Self::with_hidden(dim, [dim, dim], seed)
     }
 
-    /// Hidden layers of stated widths, at least 1; errs beyond 2²⁸ parameters.
+    /// Hidden layers of the given widths, at least 1; at most 2²⁸ parameters.
     pub fn with_hidden(dim: usize, hidden: [usize; 2], seed: u64) -> Result<Self, OutOfRange> {
         for width in hidden {
             OutOfRange::unless(1 <= width, "hidden width", width as f64, "[1, inf)")?;
@@ -144,7 +144,7 @@ impl ArgminModel for NetworkArgmin {
     }
 }
 
-/// The features of each, unless one is sparse: that costs less by itself.
+/// The features of each; none if one is sparse, since sparse contexts are faster one by one.
 fn all_dense(xs: [&Context; EIGHT]) -> Option<[&[f64]; EIGHT]> {
     let mut dense = [&[][..]; EIGHT];
     for (dense, x) in dense.iter_mut().zip(xs) {

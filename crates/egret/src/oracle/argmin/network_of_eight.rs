@@ -1,8 +1,8 @@
-//! A network argmin forward and backward for eight dense contexts at once: the same bits as one by one, with each
-//! weight loaded once for all eight.
+//! A network argmin, forward and backward, for eight dense contexts at once. The bits are the same as one by one, but
+//! each weight is loaded once for all eight.
 //!
-//! Going forward, and for the derivatives by what is hidden, a vector holds one number of each of the eight: no width
-//! leaves a remainder. For the gradient a vector holds eight weights of one row, since the eight are added in order.
+//! Forward, and for the derivatives of hidden units, a vector holds one number of each of the eight contexts, so no layer
+//! width leaves a remainder. For the gradient a vector holds eight weights of one row, since contexts are added in order.
 
 use crate::numeric::lanes::{LANES, tree};
 use crate::oracle::argmin::network::{rectified, slope};
@@ -22,7 +22,7 @@ pub(crate) struct Widths {
 }
 
 impl Widths {
-    /// How many numbers of scratch space both ways share.
+    /// The length of the scratch space that forward and backward share.
     pub(crate) fn scratch(self) -> usize {
         let lanes = self.dim + 2 * (self.first + self.second);
         let rows = padded(self.first) + padded(self.second);
@@ -59,7 +59,7 @@ struct Parts<'a> {
     h2: &'a mut [Lanes],
     d1: &'a mut [Lanes],
     d2: &'a mut [Lanes],
-    /// d1 and d2 turned: for each eight units, eight examples of eight numbers.
+    /// d1 and d2 transposed: for each eight units, eight examples of eight numbers.
     rows1: &'a mut [Lanes],
     rows2: &'a mut [Lanes],
 }

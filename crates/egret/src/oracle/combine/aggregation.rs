@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, Batch, ContextError};
 use crate::numeric::{OutOfRange, pool::Pool};
-use crate::oracle::{Example, RegressionOracle, features::joint::check_count};
+use crate::oracle::{Example, RegressionOracle, features::limits::check_count};
 
-/// Vovk's aggregating forecaster: nearly as good as the best of several oracles, whatever happens.
+/// Vovk's aggregating forecaster: nearly as good as the best of several oracles, on any data.
 ///
 /// wᵢ ∝ exp(−η Σ (fᵢ − ℓ)²),  G(y) = −(1/η) ln Σ wᵢ exp(−η (fᵢ − y)²),  η = 2
 ///
@@ -16,16 +16,15 @@ use crate::oracle::{Example, RegressionOracle, features::joint::check_count};
 ///
 /// Σ (f̂ − ℓ)² ≤ minᵢ Σ (fᵢ − ℓ)² + ln(N)/2
 ///
-/// An example of weight w counts w times its square; beyond weight 1 the bound is not promised. A
-/// batch is weighed by the predictions that the members made before any of them learned from it.
+/// An example of weight w counts w times its square; beyond weight 1 the bound need not hold. The weights wᵢ are updated
+/// with the predictions that the members made before they learned from the batch.
 ///
-/// A member that accepts a context in `prepare` and predicts a number for an action has to accept
-/// both in `learn`. Oracles here do, but for features beyond 1e30, which are for nobody. If a member errs there, those
-/// before it have learned and the others have not.
+/// A member that accepts a context in `prepare` and predicts a number for an action must accept both in `learn`. The
+/// oracles of this crate do, for features up to 1e30. If a member fails there, those before it have learned and the
+/// others have not.
 ///
-/// Costs what the members cost, and two exponentials for each member and action. Buffers are kept
-/// between calls: once warm, on as many threads as have met here, nothing is allocated by `prepare`
-/// and `predict`.
+/// The cost is that of the members, plus two exponentials for each member and action. Buffers are reused, so `prepare`
+/// and `predict` soon allocate nothing.
 ///
 /// ```
 /// use egret::{Aggregation, Example, FunctionOracle, Loss, RegressionOracle, Weight};
@@ -47,12 +46,11 @@ pub struct Aggregation<X: ?Sized, A: Action> {
     buffers: Pool<Vec<f64>>,
 }
 
-/// For losses and predictions in [0, 1]: the largest η at which one prediction can stand for a
-/// mixture.
+/// The largest η at which one prediction can replace a mixture, for losses and predictions in [0, 1].
 const ETA: f64 = 2.0;
 
 impl<X: ?Sized, A: Action> Aggregation<X, A> {
-    /// Of at least one member; all weigh the same at first.
+    /// At least one member; all have the same weight at first.
     pub fn new(members: Vec<Box<dyn RegressionOracle<X, A>>>) -> Result<Self, OutOfRange> {
         check_count("members", members.len())?;
         Ok(Self {
@@ -62,7 +60,7 @@ impl<X: ?Sized, A: Action> Aggregation<X, A> {
         })
     }
 
-    /// How much each member counts, in their order; they add up to 1, but for rounding.
+    /// The weight of each member, in order; they add up to 1 except for rounding.
     pub fn weights(&self) -> Vec<f64> {
         let mut weights = Vec::new();
         self.append_weights(&mut weights);
@@ -138,9 +136,9 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
                         "member {place} predicted NaN for the action {action:?}"
                     )));
                 }
-                // Both in [0, 1], as the mixture's bound asks; members see a pseudo-loss as it is.
+                // Both in [0, 1], as the bound requires; members see a pseudo-loss unclamped.
                 let error = fhat[0].clamp(0.0, 1.0) - example.loss.get().clamp(0.0, 1.0);
-                // The end keeps differences of sums of the largest weights from being NaN.
+                // The upper end keeps differences of the largest sums from being NaN.
                 *excess = (*excess + example.weight.get() * error * error).min(1e300);
             }
         }

@@ -2,11 +2,10 @@ use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, ContextError};
 use crate::oracle::{Example, MonotonePieces, RegressionOracle};
 
-/// f̂ by a function of yours, in batches: `f(x, actions, out)` writes one prediction for each
-/// action.
+/// f̂ given by your function: `f(x, actions, out)` writes one prediction for each action.
 ///
-/// It learns nothing: `learn` accepts every batch and leaves all as it was, and the saved state is
-/// empty. For a model that learns, implement [`RegressionOracle`].
+/// It learns nothing: `learn` accepts and ignores every batch, and the saved state is empty. For a model that learns,
+/// implement [`RegressionOracle`].
 ///
 /// ```
 /// use egret::{FunctionOracle, LossCurve};
@@ -28,7 +27,7 @@ pub struct FunctionOracle<F> {
 }
 
 impl<F> FunctionOracle<F> {
-    /// `f` takes a context, a batch of actions and as many numbers to write.
+    /// `f` takes a context, a batch of actions, and a slice for as many predictions.
     pub fn new(f: F) -> Self {
         Self { f }
     }
@@ -59,13 +58,12 @@ where
     }
 }
 
-/// A [`FunctionOracle`] on an interval that tells its minimum and where it turns.
+/// A [`FunctionOracle`] on an interval that knows its minimum and its monotone pieces.
 ///
-/// `pieces(x, out)` appends to `out`, which arrives empty, the points between which f̂(x, ·) is
-/// monotone and smooth, in increasing order, and returns where f̂(x, ·) is least. It is called once
-/// for each context; points that are not finite or out of order make the context an error. Whether
-/// f̂ is monotone between them is not checked: if it is not, an exact normaliser's densities are
-/// wrong.
+/// `pieces(x, out)` appends the break points, between which f̂(x, ·) is monotone and smooth, to the empty `out` in
+/// increasing order, and returns where f̂(x, ·) is least. It is called once for each context. Points that are not finite
+/// or out of order make the context an error. Whether f̂ is monotone between them is not fully checked: if it is not,
+/// exact normalization may state wrong densities.
 ///
 /// ```
 /// use egret::{FunctionOnInterval, LossCurve};
@@ -94,7 +92,7 @@ pub struct FunctionOnInterval<F, P> {
 }
 
 impl<F, P> FunctionOnInterval<F, P> {
-    /// `f` as in [`FunctionOracle::new`], and what tells its pieces.
+    /// `f` as in [`FunctionOracle::new`], and a function that gives its pieces.
     pub fn new(f: F, pieces: P) -> Self {
         Self { f, pieces }
     }

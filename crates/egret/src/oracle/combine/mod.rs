@@ -1,3 +1,10 @@
+//! Oracles made from other oracles, or from a function.
+//!
+//! [`Aggregation`](crate::Aggregation) predicts almost as well as the best of several.
+//! [`PiecewiseConstant`](crate::PiecewiseConstant) turns an oracle on an interval into a step function, so that z is a
+//! sum and β is exact. [`FunctionOracle`](crate::FunctionOracle) and
+//! [`FunctionOnInterval`](crate::FunctionOnInterval) wrap a function of yours.
+
 pub(crate) mod aggregation;
 pub(crate) mod function;
 pub(crate) mod piecewise_constant;

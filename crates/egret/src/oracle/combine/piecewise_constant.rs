@@ -3,15 +3,15 @@ use crate::event::ContextError;
 use crate::numeric::{OutOfRange, bounds::Bounds, pool::Pool};
 use crate::oracle::{Example, MonotonePieces, RegressionOracle};
 
-/// Any oracle on an interval as a step function: κ is then 1, whatever the oracle is.
+/// Turns any oracle on an interval into a step function, so that z can be computed and κ = 1.
 ///
 /// f̂(x, a) = f(x, m(a)),  m(a) the middle of the cell of a
 ///
-/// with cells of equal width. z is a sum over them, so that β and the action need no draws, and their cost does not grow with γ. Among steps nothing
-/// finer than a cell can be told apart: 128 cells cost an action at most 1/256 of the interval. The interval may lie far from 0,
-/// as long as a cell holds 1,024 numbers that an `f64` tells apart.
+/// with cells of equal width. z is a sum over cells, so β and the action need no draws, and the cost does not grow with γ.
+/// Actions within a cell look the same: with 128 cells an action is off by at most 1/256 of the interval. The interval may
+/// lie far from 0, as long as each cell contains at least 1,024 distinct values of an `f64`.
 ///
-/// What is learned is learned by the oracle inside, from actions as they were.
+/// The oracle inside learns from the actions as they were played.
 ///
 /// ```
 /// use egret::{FunctionOracle, LossCurve, PiecewiseConstant};
@@ -35,8 +35,8 @@ pub struct PiecewiseConstant<X: ?Sized> {
 }
 
 impl<X: ?Sized> PiecewiseConstant<X> {
-    /// Over actions between `low` and `high`, with 2 to 65,536 cells, none so narrow beside `low` and `high` that rounding would move
-    /// actions between them.
+    /// For actions between `low` and `high`, with 2 to 65,536 cells. Cells so narrow that rounding would move actions
+    /// between them are refused.
     pub fn new(
         oracle: Box<dyn RegressionOracle<X, f64>>,
         (low, high): (f64, f64),
@@ -70,8 +70,7 @@ impl<X: ?Sized> PiecewiseConstant<X> {
         self.bounds.low() + self.width * cell as f64
     }
 
-    /// Which cell an action is in, by the same edges as the break points. Actions beyond the ends count as in the cell next to
-    /// them.
+    /// Which cell an action is in, by the same edges as the break points. Actions outside belong to the nearest cell.
     fn cell(&self, action: f64) -> usize {
         let last = self.middles.len() - 1;
         let cell = (((action - self.bounds.low()) / self.width) as usize).min(last);
@@ -314,7 +313,10 @@ mod tests {
         assert_eq!(other.save(), saved);
         // Other cells, or no steps at all, are another oracle.
         let error = steps(8).load(&saved).expect_err("four cells");
-        assert_eq!(error.to_string(), "saved from cells: 4, this is cells: 8");
+        assert_eq!(
+            error.to_string(),
+            "saved from cells: 4, but loaded into cells: 8"
+        );
         assert!(other.load(&[7]).is_err());
     }
 

@@ -2,16 +2,16 @@ use std::f64::consts::{PI, TAU};
 
 use crate::event::{Action, Batch};
 use crate::numeric::{EventRng, OutOfRange, elementary::cos, normals::Normals};
-use crate::oracle::{ActionFeatures, features::joint::check_count};
+use crate::oracle::{ActionFeatures, features::limits::check_count};
 
-/// ψ(a): a fixed list of functions of the action, of which a curve of losses is a weighted sum.
+/// ψ(a), a fixed list of functions of the action; a curve of losses is a weighted sum of them.
 ///
 /// | action      | ψ                                                              |
 /// |-------------|----------------------------------------------------------------|
 /// | one number  | cos(πju)/(1 + j),  j = 0…F − 1                                  |
 /// | m numbers   | 1, uᵢ/√m, (uᵢ² − 1)/√m, and F of cos(ω·u + b)/√F                |
 ///
-/// u is φ(a) brought to one scale: [0, 1] for one number, mean 0 and deviation 1 over μ for many. The entries of ω are
+/// u is φ(a) scaled: to [0, 1] for one number, to mean 0 and deviation 1 under μ for many. The entries of ω are
 /// normal with variance 1/m, b is uniform on [0, 2π).
 #[derive(Debug, Clone)]
 pub(crate) struct ActionBasis<E> {
@@ -25,12 +25,12 @@ pub(crate) struct ActionBasis<E> {
     shares: Vec<f64>,
 }
 
-/// u = (φ − shift) · factor.
+/// How a feature of actions is scaled: u = (φ − shift) · factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scaling {
-    /// What is taken off.
+    /// Subtracted first.
     pub shift: f64,
-    /// What the rest is multiplied by.
+    /// Multiplied after that.
     pub factor: f64,
 }
 

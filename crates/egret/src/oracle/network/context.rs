@@ -15,12 +15,12 @@ use crate::oracle::{
     optimizer::{adam::Adam, init::check_parameters},
 };
 
-/// A network from a context in any units to a few numbers, taught [`STEP`] contexts at a time.
+/// A network from a context to a few numbers, trained on [`STEP`] contexts at a time.
 ///
 /// h₁ = ϕ(b₁ + W₁ s(x)),  h₂ = ϕ(b₂ + W₂ h₁),  y = b₃ + W₃ h₂,  ϕ(u) = max(u, 0)
 ///
 /// s is a [`FeatureScale`]. Hidden weights start uniform within ±√(6/inputs of the layer), all others at 0: before
-/// anything is learned y = 0 for every context. PiecewiseConstant are Adam's.
+/// anything is learned y = 0 for every context. The optimizer is Adam.
 #[derive(Debug, Clone)]
 pub(crate) struct ContextNetwork {
     scale: FeatureScale,
@@ -80,7 +80,7 @@ pub(crate) struct State {
 }
 
 impl ContextNetwork {
-    /// Nothing learned; errs on a width of 0 and beyond 2²⁸ parameters.
+    /// A network before any learning. Widths must be at least 1, with at most 2²⁸ parameters.
     pub(crate) fn new(settings: NetworkSettings) -> Result<Self, OutOfRange> {
         let NetworkSettings {
             dim,
@@ -130,7 +130,7 @@ impl ContextNetwork {
         self.scale.dim()
     }
 
-    /// Makes `out` hold y, and nothing else; it is memory to work in as well.
+    /// Makes `out` hold y; it also serves as scratch space.
     pub(crate) fn forward(&self, x: &Context, out: &mut Vec<f64>) {
         let [first, second, last] = self.layers.map(|layer| layer.outputs);
         let dim = self.dim();
@@ -144,7 +144,7 @@ impl ContextNetwork {
         out.truncate(last);
     }
 
-    /// Takes one more context into account for the scale of features.
+    /// Updates the scale of features with one more context.
     pub(crate) fn look_at(&mut self, x: &Context) {
         let dim = self.dim();
         self.scale.add(x, &mut self.values[0][..dim]);
@@ -164,8 +164,8 @@ impl ContextNetwork {
         &self.values[3]
     }
 
-    /// One step of Adam, right after [`forward_step`](Self::forward_step): `by_output` writes the derivatives of what
-    /// is to be small by y, both row after row.
+    /// One step of Adam, right after [`forward_step`](Self::forward_step). `by_output` gets y and writes the derivatives of
+    /// the objective by y, both row after row.
     pub(crate) fn backward_step(&mut self, by_output: impl FnOnce(&[f64], &mut [f64])) {
         let [d1, d2, dy] = &mut self.slopes;
         by_output(&self.values[3], dy);
@@ -209,7 +209,7 @@ impl ContextNetwork {
         state.adam.check(count)
     }
 
-    /// Takes on a state that was checked.
+    /// Restores a checked state.
     pub(crate) fn restore(&mut self, state: State) {
         self.scale.restore(state.scale);
         self.parameters = state.parameters;
@@ -217,7 +217,7 @@ impl ContextNetwork {
     }
 }
 
-/// As far as one step may go. It hardly shrinks, so that what changes is followed.
+/// The learning rate. It hardly falls, so that the network follows a changing world.
 fn rate() -> LearningRate {
     LearningRate::new(0.003, 1e12).expect("in range")
 }
@@ -332,7 +332,7 @@ fn weighted_rows(values: &[f64; STEP], rows: &[f64], out: &mut [f64]) {
     }
 }
 
-/// The derivatives by a layer's inputs, which are 0 where an input was cut off.
+/// The derivatives by a layer's inputs; 0 where the ReLU cut an input off.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn pass_back(layer: Layer, parameters: &[f64], inputs: &[f64], slopes: &[f64], out: &mut [f64]) {
     let (n, m) = (layer.inputs, layer.outputs);

@@ -7,7 +7,7 @@ use crate::oracle::{
     ActionFeatures, Example, RegressionOracle,
     features::{
         basis::{ActionBasis, Scaling},
-        joint::{check_action, check_size},
+        limits::{check_action, check_size},
     },
     network::{
         context::{self, ContextNetwork, NetworkSettings},
@@ -26,11 +26,11 @@ use crate::oracle::{
 /// | one number  | cos(πju)/(1 + j),  j = 0…F − 1                       |
 /// | m numbers   | 1, uᵢ/√m, (uᵢ² − 1)/√m, and F random cosines of u    |
 ///
-/// u is what [`ActionFeatures`] make of the action, brought to one scale by a [`Scaling`] each. Nothing is said
-/// of the shape of losses: they may have many minima, or jump. It starts at ½ everywhere.
+/// u are the [`ActionFeatures`] of the action, each scaled by a [`Scaling`]. The loss may have any shape, with many minima
+/// or jumps. f̂ starts at ½ everywhere.
 ///
-/// Each event is one step of Adam on the squared error of itself and of seven of the last 4,096, which are part of what is
-/// saved. Features of contexts are brought to one scale as they come, whatever their units.
+/// Each event is one step of Adam on the squared error of itself and of seven of the last 4,096 events, which are saved
+/// with the oracle. Context features may be in any units: they are scaled as they arrive.
 ///
 /// ```
 /// use egret::{
@@ -70,7 +70,7 @@ pub struct CurveSettings {
     pub cosines: usize,
     /// Widths of the hidden layers; by default 32 and 32.
     pub hidden: [usize; 2],
-    /// What the network and the random cosines start from, and what chooses events to learn again.
+    /// Seed of the starting weights, of the random cosines, and of the choice of past events to learn again.
     pub seed: u64,
 }
 
@@ -86,7 +86,7 @@ impl Default for CurveSettings {
 }
 
 impl<E> CurveNetwork<E> {
-    /// With one scaling for each number of an action.
+    /// `scaling` has one entry for each feature of an action.
     pub fn new<A: Action>(
         actions: E,
         scaling: Vec<Scaling>,
@@ -118,7 +118,7 @@ impl<E> CurveNetwork<E> {
         })
     }
 
-    /// One step on an event and others of the past.
+    /// One step on an event and some past ones.
     fn step(&mut self, event: Past) {
         self.network.look_at(&event.x);
         let places = self.memory.add(self.settings.seed, event);

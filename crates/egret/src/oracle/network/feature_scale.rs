@@ -3,11 +3,11 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{LoadError, saved_state};
 use crate::event::Context;
 
-/// Running mean and spread of each feature (Welford 1962): what brings any units to one scale.
+/// Scales features of any units by their running mean and deviation (Welford 1962).
 ///
-/// out = (x − mean) / sd, cut off at ±4; a feature that never varied gives 0
+/// out = (x − mean) / sd, clipped to ±4; a feature that never varied gives 0
 ///
-/// A context is looked at once, when its loss is learned.
+/// A context counts once, when its loss is learned.
 #[derive(Debug, Clone)]
 pub(crate) struct FeatureScale {
     state: State,
@@ -24,7 +24,7 @@ pub(crate) struct State {
     squares: Vec<f64>,
 }
 
-/// Farther from its mean than so many deviations, a feature says no more.
+/// Features are clipped at this many deviations.
 const CUT_OFF: f64 = 4.0;
 
 impl FeatureScale {
@@ -45,7 +45,7 @@ impl FeatureScale {
         self.inverses.len()
     }
 
-    /// Takes one more context into account; `dense` is memory to work in, as long as the context.
+    /// Adds one more context; `dense` is scratch space as long as the context.
     pub(crate) fn add(&mut self, x: &Context, dense: &mut [f64]) {
         fill_dense(x, dense);
         let State {
@@ -71,7 +71,7 @@ impl FeatureScale {
         }
     }
 
-    /// What [`restore`](Self::restore) takes on.
+    /// The state that [`restore`](Self::restore) takes.
     pub(crate) fn state(&self) -> &State {
         &self.state
     }
@@ -87,7 +87,7 @@ impl FeatureScale {
         })
     }
 
-    /// Takes on a state that was checked.
+    /// Restores a checked state.
     pub(crate) fn restore(&mut self, state: State) {
         self.state = state;
         self.invert();

@@ -5,36 +5,37 @@ use crate::event::{Context, ContextError};
 use crate::numeric::{OutOfRange, bounds::Bounds};
 use crate::oracle::{
     Example, RegressionOracle,
-    features::joint::check_size,
+    features::limits::check_size,
     network::{
         context::{self, ContextNetwork, NetworkSettings},
         replay_memory::{Past, ReplayMemory, STEP, check_size_of_loss},
     },
 };
 
-/// A loss that hangs on an outcome nobody sees: a network says which outcomes are likely, one curve how the loss grows
-/// away from each.
+/// Explains the loss by a hidden best action, the outcome: a network predicts which outcomes are likely, and one curve
+/// says how the loss grows with the distance from it.
 ///
 /// f̂(x, a) = Σ_k p_k(x) · D(c_k − a),  D(z) = q + v |z| + w z²
 ///
-/// c₁…c_K lie evenly on the interval, here brought to [0, 1]. p is a softmax over the outputs of a network with two hidden layers; v and w are
-/// one pair for z ≥ 0 and one for z < 0, none negative. It is the paper's argmin plus dispersion with a distribution in
-/// place of one best action.
+/// c₁…c_K lie evenly on the interval, scaled to [0, 1]. p is a softmax over the outputs of a network with two hidden
+/// layers. There is one pair (v, w) for z ≥ 0 and one for z < 0, none negative. This is the paper's argmin plus
+/// dispersion, with a distribution instead of one best action.
 ///
-/// An event tells more than its loss: an action 0.4 that cost 0.1 leaves the outcomes near 0.3 and 0.5. So it is
-/// learned by likelihood, the loss given outcome k being normal around D(c_k − a) with spread σ, plus
+/// A loss says where the outcome may be: an action 0.4 with loss 0.1 leaves outcomes near 0.3 and 0.5. So the network
+/// maximizes the likelihood, with the loss given outcome k normal around D(c_k − a) with deviation σ, and also minimizes
 /// the squared error:
 ///
 /// −ln Σ_k p_k · exp(−(ℓ − D_k)²/(2σ²)) + λ (ℓ − f̂)²,  λ = 10
 ///
-/// The curve starts at q = 0, v = 1, w = 0, cost by distance, with much belief in q = 0; it and σ follow as the posterior mean has them
-/// (expectation maximisation: least squares that slowly forgets). Where losses are not of this kind, as where even the best action
-/// costs much, or with revenue from a price that may be too high, f̂ is only as near as such curves come: [`Aggregation`](crate::Aggregation) with a
+/// The curve starts at q = 0, v = 1, w = 0, loss equal to distance, with a strong prior for q = 0. It and σ are then
+/// fitted by expectation maximization, a least squares that slowly forgets. Some losses have no such curve: the revenue
+/// of a price, or problems where even the best action costs much. An [`Aggregation`](crate::Aggregation) with a
 /// [`CurveNetwork`](crate::CurveNetwork) leaves the choice to the data.
 ///
-/// An example's weight counts in the network's steps. The curve and σ describe losses, not contexts, and take every event alike.
+/// Example weights count in the network's steps. The curve and σ give every event the same weight.
 ///
-/// Each event is one step of Adam on itself and seven of the last 4,096, which are part of what is saved. Features are brought to one scale as they come, whatever their units.
+/// Each event is one step of Adam on itself and seven of the last 4,096 events, which are saved with the oracle. Context
+/// features may be in any units: they are scaled as they arrive.
 ///
 /// ```
 /// use egret::{
@@ -66,7 +67,7 @@ pub struct LatentOutcome {
     curve: Curve,
 }
 
-/// Settings of an [`LatentOutcome`], checked when it is made.
+/// Settings of a [`LatentOutcome`], checked when it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatentOutcomeSettings {
     /// How many features a context has; may be 0.
@@ -75,7 +76,7 @@ pub struct LatentOutcomeSettings {
     pub outcomes: usize,
     /// Widths of the hidden layers; by default 32 and 32.
     pub hidden: [usize; 2],
-    /// What the network starts from, and what chooses events to learn again.
+    /// Seed of the starting weights and of the choice of past events to learn again.
     pub seed: u64,
 }
 
@@ -124,7 +125,7 @@ impl LatentOutcome {
         (action - self.bounds.low()) / (self.bounds.high() - self.bounds.low())
     }
 
-    /// One step on an event and others of the past.
+    /// One step on an event and some past ones.
     fn step(&mut self, event: Past) {
         self.network.look_at(&event.x);
         let places = self.memory.add(self.settings.seed, event);
@@ -175,17 +176,17 @@ struct Curve {
     least_variance: f64,
 }
 
-/// Cost by distance: where D starts.
+/// Where D starts: loss equal to distance.
 const START: [f64; HEAD] = [0.0, 1.0, 0.0, 1.0, 0.0];
 
-/// How many events' worth of belief there is in each part of the start. Much in q = 0: a q that explained small losses by
-/// itself would put the outcome wherever one plays, and so confirm itself.
+/// The strength of the prior for each coefficient, in events. It is strong for q = 0: otherwise q could explain small
+/// losses by itself, which would put the outcome wherever one plays and so confirm q.
 const BELIEF: [f64; HEAD] = [1_000.0, 1.0, 1.0, 1.0, 1.0];
 
 /// λ.
 const SQUARED_ERROR: f64 = 10.0;
 
-/// D forgets what is older than so many events, σ than half as many.
+/// D forgets events older than about this many, σ those older than half of it.
 const HORIZON: f64 = 2_000.0;
 
 impl Curve {
@@ -227,7 +228,7 @@ impl Curve {
         }
         let mut fhat = 0.0;
         for (place, (posterior, &p)) in posterior.iter_mut().zip(&*slopes).enumerate() {
-            // Where p rules out all that the loss allows, it teaches nothing.
+            // If p rules out every outcome that the loss allows, the event teaches nothing.
             *posterior = if 1e-200 < sum { *posterior / sum } else { p };
             fhat += p * self.at((place as f64 + 0.5) / count - observed.share);
         }
@@ -239,7 +240,7 @@ impl Curve {
         }
     }
 
-    /// Takes a new event into account for D and σ, outcomes as likely as the posterior has them, whatever its weight.
+    /// Counts a new event for D and σ, its outcomes weighted by the posterior; the example weight is ignored.
     fn count(&mut self, observed: &Observed, posterior: &[f64]) {
         let outcomes = posterior.len() as f64;
         let (mut variance, loss) = (0.0, observed.loss);
@@ -267,7 +268,7 @@ impl Curve {
         self.variance = self.variance.clamp(self.least_variance, 1e60);
     }
 
-    /// Least squares for D, none of its parts negative: a few rounds over them one by one, from where they are.
+    /// Least squares for D with nonnegative coefficients: a few rounds of coordinate descent from the current ones.
     fn fit(&mut self) {
         let keep = 1.0 - 1.0 / HORIZON.min(19.0 + self.events as f64);
         for (squares, product) in self.squares.iter_mut().zip(&mut self.products) {

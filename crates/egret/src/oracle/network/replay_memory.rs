@@ -5,10 +5,10 @@ use crate::event::{Context, ContextError};
 use crate::numeric::{EventRng, Stream};
 use crate::oracle::Example;
 
-/// The last events, for a network to learn from more than once.
+/// The last [`CAPACITY`] events, for a network to learn from more than once.
 ///
-/// Holds up to [`CAPACITY`] of them; from then on each new one takes the place of the oldest, so that what the world no
-/// longer does is forgotten. Which are learned again follows from the seed and the number of events seen.
+/// A new event replaces the oldest, so that old behaviour is forgotten. The seed and the number of events seen decide
+/// which ones are learned again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReplayMemory {
     seen: u64,
@@ -40,7 +40,7 @@ impl ReplayMemory {
         }
     }
 
-    /// Adds an event and says which to learn now: itself first.
+    /// Adds an event and returns the places of those to learn now, itself first.
     pub(crate) fn add(&mut self, seed: u64, event: Past) -> [usize; STEP] {
         let place = (self.seen % CAPACITY as u64) as usize;
         if place < self.past.len() {
@@ -63,7 +63,7 @@ impl ReplayMemory {
         &self.past[place]
     }
 
-    /// An error unless it holds events of this form: so many features and numbers of an action.
+    /// An error unless its events have `dim` features and `action_dim` numbers of an action.
     pub(crate) fn check(&self, dim: usize, action_dim: usize) -> Result<(), LoadError> {
         let held = self.seen.min(CAPACITY as u64) as usize;
         saved_state::expect_same("events held:", &self.past.len(), &held)?;
@@ -82,7 +82,7 @@ impl ReplayMemory {
     }
 }
 
-/// The largest loss, and the largest weight, that is learned from.
+/// The largest loss and the largest weight that are accepted.
 const LARGEST: f64 = 1e30;
 
 /// An error unless loss and weight are small enough to compute with.

@@ -7,17 +7,17 @@ const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
 const EPSILON: f64 = 1e-8;
 
-/// The longest gradient entry that is taken: its square is finite.
+/// The largest gradient entry that is accepted: its square is finite.
 const LARGEST: f64 = 1e150;
 
-/// How far a step goes: rate · √t₀ / √(t₀ + t), t counting steps from 0.
+/// The learning rate of step t = 0, 1, …: rate · √t₀ / √(t₀ + t).
 ///
 /// | field  | symbol | range  | meaning                            |
 /// |--------|--------|--------|------------------------------------|
 /// | `rate` |        | (0, 1] | the first step                     |
-/// | `t0`   | t₀     | (0, ∞) | the larger, the later it slows down |
+/// | `t0`   | t₀     | (0, ∞) | the larger, the later the rate falls |
 ///
-/// The default is the one of the paper's online experiments, 0.02 and 100.
+/// The default is that of the paper's online experiments: 0.02 and 100.
 ///
 /// ```
 /// use egret::LearningRate;
@@ -43,12 +43,12 @@ impl LearningRate {
         Ok(Self { rate, t0 })
     }
 
-    /// Before the first step.
+    /// The rate of the first step.
     pub fn rate(&self) -> f64 {
         self.rate
     }
 
-    /// How soon it falls.
+    /// t₀: how late the rate falls.
     pub fn t0(&self) -> f64 {
         self.t0
     }
@@ -68,7 +68,7 @@ impl Default for LearningRate {
     }
 }
 
-/// What a learning rate looks like in a file, before it is checked.
+/// A learning rate as read from a file, before it is checked.
 #[derive(Serialize, Deserialize)]
 struct Unchecked {
     rate: f64,
@@ -106,7 +106,7 @@ pub(crate) struct Adam {
 }
 
 impl Adam {
-    /// For so many parameters, before the first step.
+    /// For this many parameters, before the first step.
     pub(crate) fn new(parameters: usize, learning_rate: LearningRate) -> Self {
         Self {
             learning_rate,
@@ -133,7 +133,7 @@ impl Adam {
         self.step = self.step.saturating_add(1);
     }
 
-    /// An error unless this is a state that steps on so many parameters can lead to.
+    /// An error unless this is a possible state for this many parameters.
     pub(crate) fn check(&self, parameters: usize) -> Result<(), LoadError> {
         let invalid = |what: String| Err(LoadError::Invalid(what));
         for (name, moments) in [("first", &self.m), ("second", &self.v)] {
@@ -189,8 +189,8 @@ fn update(
     }
 }
 
-/// Zero in place of what is too small to matter beside ε. A moment that decays for thousands of
-/// steps would end among the subnormal numbers, where arithmetic takes a hundred times as long.
+/// Replaces values too small to matter beside ε by 0. Otherwise a moment that decays for thousands of steps would become
+/// subnormal, and arithmetic a hundred times slower.
 #[inline(always)]
 fn flush(value: f64) -> f64 {
     if value.abs() < 1e-150 { 0.0 } else { value }

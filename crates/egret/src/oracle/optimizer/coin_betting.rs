@@ -2,9 +2,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::{LoadError, saved_state};
 use crate::numeric::OutOfRange;
-use crate::oracle::features::joint;
+use crate::oracle::features::limits::check_count;
 
-/// An optimiser without a learning rate: each weight is a bet on the sign of its next gradient.
+/// An optimizer without a learning rate: each weight is a bet on the sign of its next gradient.
 ///
 /// For each coordinate, with gradients g of a convex loss so far,
 ///
@@ -12,25 +12,24 @@ use crate::oracle::features::joint;
 ///
 /// w = θ/(G + L) · (εL + R)/L
 ///
-/// The first factor is the fraction of its wealth that the bettor of Krichevsky and Trofimov puts
-/// on the next coin, the second the wealth: ε to begin with, in units of L, and what was won. g̃ is
-/// g cut to ±L as it was when the bet was made, so that no gradient, however large, takes more than
-/// all wealth. Bets per coordinate are from Orabona and Tommasi 2017, the cut from Cutkosky 2019.
+/// The first factor is the fraction of wealth that the Krichevsky–Trofimov bettor puts on the next coin. The second is
+/// the wealth: ε at first, in units of L, plus what was won. g̃ is g clipped to ±L as L was when the bet was made, so no
+/// gradient, however large, takes more than all wealth. Bets per coordinate are from Orabona and Tommasi 2017, the clipping from Cutkosky 2019.
 ///
-/// Weights start at 0, and the first step moves each by ε/2. A minimiser at distance u costs a
+/// Weights start at 0, and the first step moves each by ε/2. A minimum at distance u costs a
 /// regret of about u·L·√(T ln(1 + uT/ε)), so ε enters by its logarithm alone; scaling all gradients
 /// by one number changes nothing.
 ///
 /// ```
 /// use egret::CoinBetting;
 ///
-/// for minimiser in [0.01, 100.0] {
-///     let mut optimiser = CoinBetting::new(1, 1.0)?;
+/// for minimum in [0.01, 100.0] {
+///     let mut optimizer = CoinBetting::new(1, 1.0)?;
 ///     for _ in 0..2_000 {
-///         let gradient = optimiser.weights()[0] - minimiser;
-///         optimiser.step(&[gradient]);
+///         let gradient = optimizer.weights()[0] - minimum;
+///         optimizer.step(&[gradient]);
 ///     }
-///     assert!((optimiser.weights()[0] / minimiser - 1.0).abs() < 0.01);
+///     assert!((optimizer.weights()[0] / minimum - 1.0).abs() < 0.01);
 /// }
 /// # Ok::<(), egret::OutOfRange>(())
 /// ```
@@ -58,9 +57,9 @@ pub(crate) struct Bettors {
 impl CoinBetting {
     /// `dim` weights; `epsilon`, the wealth that each starts with, is in [10⁻³⁰, 10³⁰].
     ///
-    /// Many weights that add up to one prediction start gently with less.
+    /// If many weights add up to one prediction, choose it smaller.
     pub fn new(dim: usize, epsilon: f64) -> Result<Self, OutOfRange> {
-        joint::check_count("weights", dim)?;
+        check_count("weights", dim)?;
         OutOfRange::unless(
             (1e-30..=1e30).contains(&epsilon),
             "epsilon",
@@ -78,7 +77,7 @@ impl CoinBetting {
         Ok(Self { epsilon, bettors })
     }
 
-    /// Where the next gradient is wanted.
+    /// The weights; take the next gradient there.
     pub fn weights(&self) -> &[f64] {
         &self.bettors.weights
     }
@@ -93,12 +92,12 @@ impl CoinBetting {
         bet(self.epsilon, gradient, &mut self.bettors);
     }
 
-    /// What `load` takes on.
+    /// The state that `load` restores.
     pub(crate) fn bettors(&self) -> &Bettors {
         &self.bettors
     }
 
-    /// Goes on from where another of the same settings was; on an error nothing has changed.
+    /// Restores the state of another with the same settings; on an error nothing has changed.
     pub(crate) fn load(&mut self, bettors: Bettors) -> Result<(), LoadError> {
         let dim = self.weights().len();
         for (name, values, least) in [
@@ -153,26 +152,26 @@ mod tests {
 
     /// (last iterate, mean iterate) after descending along `gradient`.
     fn descend(rounds: usize, mut gradient: impl FnMut(f64) -> f64) -> (f64, f64) {
-        let mut optimiser = CoinBetting::new(1, 1.0).expect("positive");
+        let mut optimizer = CoinBetting::new(1, 1.0).expect("positive");
         let mut sum = 0.0;
         for _ in 0..rounds {
-            let w = optimiser.weights()[0];
+            let w = optimizer.weights()[0];
             sum += w;
-            optimiser.step(&[gradient(w)]);
+            optimizer.step(&[gradient(w)]);
         }
-        (optimiser.weights()[0], sum / rounds as f64)
+        (optimizer.weights()[0], sum / rounds as f64)
     }
 
     #[test]
-    fn near_and_far_minimisers_are_found_untuned() {
-        for minimiser in [-1e3_f64, -3.0, -1e-3, 0.0, 1e-2, 0.5, 40.0, 1e4] {
-            let allowed = 1e-2 * f64::max(minimiser.abs(), 0.01);
-            let (last, _) = descend(20_000, |w| w - minimiser);
-            assert!((last - minimiser).abs() < allowed, "{minimiser} {last}");
+    fn near_and_far_minima_are_found_untuned() {
+        for minimum in [-1e3_f64, -3.0, -1e-3, 0.0, 1e-2, 0.5, 40.0, 1e4] {
+            let allowed = 1e-2 * f64::max(minimum.abs(), 0.01);
+            let (last, _) = descend(20_000, |w| w - minimum);
+            assert!((last - minimum).abs() < allowed, "{minimum} {last}");
             // A corner: the mean iterate is what theory speaks of.
-            let (_, mean) = descend(20_000, |w| f64::signum(w - minimiser));
-            let allowed = 2e-2 * f64::max(minimiser.abs(), 1.0);
-            assert!((mean - minimiser).abs() < allowed, "{minimiser} {mean}");
+            let (_, mean) = descend(20_000, |w| f64::signum(w - minimum));
+            let allowed = 2e-2 * f64::max(minimum.abs(), 1.0);
+            assert!((mean - minimum).abs() < allowed, "{minimum} {mean}");
         }
     }
 
@@ -192,19 +191,19 @@ mod tests {
 
     #[test]
     fn one_outlier_takes_no_more_than_all_wealth() {
-        let mut optimiser = CoinBetting::new(1, 1.0).expect("positive");
+        let mut optimizer = CoinBetting::new(1, 1.0).expect("positive");
         for _ in 0..10 {
-            optimiser.step(&[-1.0]);
+            optimizer.step(&[-1.0]);
         }
-        let wealth = 1.0 + optimiser.bettors.reward[0];
-        optimiser.step(&[1e6]);
-        assert!(0.0 < 1.0 + optimiser.bettors.reward[0] && optimiser.bettors.reward[0] < wealth);
-        let start = optimiser.weights()[0];
+        let wealth = 1.0 + optimizer.bettors.reward[0];
+        optimizer.step(&[1e6]);
+        assert!(0.0 < 1.0 + optimizer.bettors.reward[0] && optimizer.bettors.reward[0] < wealth);
+        let start = optimizer.weights()[0];
         for _ in 0..5_000 {
-            let gradient = optimiser.weights()[0] - 2.0;
-            optimiser.step(&[gradient]);
+            let gradient = optimizer.weights()[0] - 2.0;
+            optimizer.step(&[gradient]);
         }
-        assert!((optimiser.weights()[0] - 2.0).abs() < (start - 2.0).abs());
+        assert!((optimizer.weights()[0] - 2.0).abs() < (start - 2.0).abs());
     }
 
     #[test]
@@ -221,21 +220,21 @@ mod tests {
 
     #[test]
     fn states_that_cannot_be_are_refused() {
-        let mut optimiser = CoinBetting::new(2, 1.0).expect("positive");
-        let good = optimiser.bettors().clone();
+        let mut optimizer = CoinBetting::new(2, 1.0).expect("positive");
+        let good = optimizer.bettors().clone();
         let mut nan = good.clone();
         nan.reward[1] = f64::NAN;
         let mut negative = good.clone();
         negative.total[0] = -1.0;
         for bad in [nan, negative] {
-            assert!(matches!(optimiser.load(bad), Err(LoadError::Invalid(_))));
+            assert!(matches!(optimizer.load(bad), Err(LoadError::Invalid(_))));
         }
         let longer = CoinBetting::new(3, 1.0).expect("positive");
         assert!(matches!(
-            optimiser.load(longer.bettors),
+            optimizer.load(longer.bettors),
             Err(LoadError::Mismatch { .. })
         ));
-        assert_eq!(optimiser.bettors, good);
+        assert_eq!(optimizer.bettors, good);
     }
 
     proptest! {
@@ -249,12 +248,12 @@ mod tests {
         fn any_gradients_leave_finite_weights(
             gradients in prop::collection::vec(prop::num::f64::ANY, 1..50),
         ) {
-            let mut optimiser = CoinBetting::new(1, 1.0).expect("positive");
+            let mut optimizer = CoinBetting::new(1, 1.0).expect("positive");
             for gradient in gradients {
-                optimiser.step(&[gradient]);
+                optimizer.step(&[gradient]);
             }
-            let bettors = optimiser.bettors().clone();
-            prop_assert!(optimiser.load(bettors).is_ok(), "{:?}", optimiser);
+            let bettors = optimizer.bettors().clone();
+            prop_assert!(optimizer.load(bettors).is_ok(), "{:?}", optimizer);
         }
     }
 }

@@ -3,7 +3,7 @@ use crate::numeric::{EventRng, OutOfRange};
 /// The most parameters that a model may have.
 const MOST: usize = 1 << 28;
 
-/// An error unless a model may have so many parameters; `None` is more than can be counted.
+/// An error if a model has too many parameters; `None` means that the count overflowed.
 pub(crate) fn check_parameters(count: Option<usize>) -> Result<usize, OutOfRange> {
     let count = count.unwrap_or(usize::MAX);
     OutOfRange::unless(

@@ -1,4 +1,4 @@
-//! How fast a log is written and read: `cargo run --release -p egret-log --example exhaust_speed -- FILE WHAT [ROWS]`.
+//! How fast a log is written and read: `cargo run --release -p egret-log --example log_speed -- FILE WHAT [ROWS]`.
 //!
 //! WHAT is `write`, `columns` (five of them are read) or `records`.
 

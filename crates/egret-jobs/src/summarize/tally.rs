@@ -1,131 +1,15 @@
-//! What is in a log: counts, gaps, losses, the spread of densities.
-
-mod quantile_sketch;
-
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use egret::Density;
 use egret_log::{LossSource, Record, Time};
-use serde::{Deserialize, Serialize};
 
-use self::quantile_sketch::QuantileSketch;
-use crate::error::JobError;
-use crate::log_source::LogSource;
-use crate::progress::Progress;
-use crate::progress::{Step, tell};
-
-/// Which log.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SummarizeRequest {
-    /// The log.
-    pub log: LogSource,
-}
-
-/// The figures of a log.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Summary {
-    /// Records.
-    pub rows: u64,
-    /// Rows that are not records.
-    pub skipped: u64,
-    /// Where they are.
-    pub skipped_file: Option<PathBuf>,
-    /// The earliest time.
-    pub first_time: Option<String>,
-    /// The latest.
-    pub last_time: Option<String>,
-    /// Records by kind of action.
-    pub actions: BTreeMap<String, u64>,
-    /// Records by number of features.
-    pub context_dims: BTreeMap<usize, u64>,
-    /// Records without a density.
-    pub point_masses: u64,
-    /// How densities are spread.
-    pub density: Option<Spread>,
-    /// The mean of 1/z.
-    pub kappa_mean: Option<f64>,
-    /// The mean loss.
-    pub loss_mean: Option<f64>,
-    /// Losses that are not known yet.
-    pub losses_missing: u64,
-    /// Losses that are the loop's default.
-    pub losses_default: u64,
-    /// Losses that came after the closing.
-    pub losses_late: u64,
-    /// What sequence numbers tell.
-    pub seq: Option<Sequence>,
-    /// Records by loop.
-    pub loops: BTreeMap<String, u64>,
-    /// Records by mode.
-    pub modes: BTreeMap<String, u64>,
-    /// Records by version of the settings.
-    pub settings_versions: BTreeMap<String, u64>,
-    /// Records by columns of the user's own.
-    pub extras: BTreeMap<String, u64>,
-}
-
-/// How densities are spread; right to 0.1 %, the ends exact.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Spread {
-    /// The least.
-    pub min: f64,
-    /// 1% are below.
-    pub p01: f64,
-    /// 25% are below.
-    pub p25: f64,
-    /// Half are below.
-    pub median: f64,
-    /// 75% are below.
-    pub p75: f64,
-    /// 99% are below.
-    pub p99: f64,
-    /// The greatest.
-    pub max: f64,
-}
-
-/// What sequence numbers tell; of each loop by itself, then added up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Sequence {
-    /// The least number.
-    pub first: u64,
-    /// The greatest.
-    pub last: u64,
-    /// Numbers between the first and the last that no record has.
-    pub missing: u64,
-    /// Records whose number is not above that of the one before: out of order, or twice.
-    pub out_of_order: u64,
-    /// Records without a number.
-    pub without: u64,
-}
-
-/// Counts what is in the log.
-pub fn summarize(request: &SummarizeRequest, progress: &dyn Progress) -> Result<Summary, JobError> {
-    let mut reader = request.log.reader()?;
-    let mut tally = Tally::default();
-    while let Some(record) = reader.next() {
-        tally.add(&record?);
-        if tally.summary.rows.is_multiple_of(4_096) {
-            tell(progress, Step::Read(reader.progress()))?;
-        }
-    }
-    let skipped = reader.finish()?;
-    let summary = Summary {
-        skipped: skipped.rows,
-        skipped_file: skipped.file,
-        ..tally.finish()
-    };
-    if summary.rows == 0 && summary.skipped == 0 {
-        return Err(JobError::Log("the log holds no record".to_owned()));
-    }
-    Ok(summary)
-}
+use super::quantile_sketch::QuantileSketch;
+use super::{Sequence, Spread, Summary};
 
 /// The figures while records come.
 #[derive(Default)]
-struct Tally {
-    summary: Summary,
+pub(super) struct Tally {
+    pub summary: Summary,
     times: Option<(Time, Time)>,
     densities: QuantileSketch,
     losses: Mean,
@@ -161,7 +45,8 @@ impl Mean {
 }
 
 impl Tally {
-    fn add(&mut self, record: &Record) {
+    /// Counts one record.
+    pub(super) fn add(&mut self, record: &Record) {
         let summary = &mut self.summary;
         summary.rows += 1;
         if let Some(time) = record.time {
@@ -222,7 +107,8 @@ impl Tally {
         own.previous = Some(seq);
     }
 
-    fn finish(self) -> Summary {
+    /// What all records come to.
+    pub(super) fn finish(self) -> Summary {
         let quantile = |share| self.densities.quantile(share);
         let density = quantile(0.0).map(|min| {
             let at = |share| quantile(share).unwrap_or(min);

@@ -6,18 +6,18 @@ mod run;
 use anyhow::{Context as _, Result};
 use clap::Subcommand;
 
-/// Experiments: the paper's, and one's own.
+/// Experiments: the paper's, and your own.
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
     /// Run the paper's experiments again: tables, figures, one report with verdicts
     ///
-    /// SmoothIGW and CappedIGW on the paper's data sets, paired by seed; what is learned from their exhaust; how the normalisers
-    /// do. Beside each figure stands what the paper claims, what was measured, and whether they agree.
+    /// SmoothIGW and CappedIGW on the paper's data sets, paired by seed; learning from their logs; the normalizers. Each
+    /// figure comes with the paper's claim, what was measured, and whether they agree.
     #[command(after_help = paper::EXAMPLES)]
     Paper(paper::PaperArgs),
-    /// Run an experiment of one's own: data, learners, seeds
+    /// Run your own experiment: data, learners, seeds
     ///
-    /// A TOML file says which; what is wrong in it is told with its line and the valid values.
+    /// A TOML file describes it; errors name the line and the valid values.
     #[command(after_help = run::EXAMPLES)]
     Run(run::RunArgs),
     /// Compare saved results: tables and pictures, paired by seed

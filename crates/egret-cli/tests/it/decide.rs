@@ -1,0 +1,78 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use egret::{AnyModel, Context};
+use serde_json::Value;
+
+use crate::log::{log, refused, text};
+use crate::{egret, stdout};
+
+/// A folder with a model over [0, 10] and a table of three contexts.
+fn model(name: &str) -> (PathBuf, PathBuf, PathBuf) {
+    let (folder, file) = log(name, 200);
+    let [model, table] = ["model.egret", "contexts.csv"].map(|name| folder.join(name));
+    let learned = [
+        "train",
+        text(&file),
+        "--oracle",
+        "ridge",
+        "-o",
+        text(&model),
+    ];
+    stdout(egret(&learned));
+    fs::write(&table, "size,one\n3,0.5\n7,0.5\n1,0.5\n").expect("written");
+    (folder, model, table)
+}
+
+/// (event, action, density) of each decision that the model itself makes.
+fn own(model: &Path, first: u64) -> Vec<(u64, String, f64)> {
+    let model = AnyModel::load(&fs::read(model).expect("written")).expect("a model");
+    let contexts = [3.0, 7.0, 1.0].map(|size| Context::dense(vec![size, 0.5]).expect("finite"));
+    let decisions = (first..).zip(&contexts).map(|(event, x)| {
+        let decision = model.decide(event, x).expect("an action");
+        let density = decision.propensity.density().expect("it was drawn").get();
+        (event, decision.action.to_string(), density)
+    });
+    decisions.collect()
+}
+
+#[test]
+fn decisions_are_printed_with_their_densities() {
+    let (folder, model, table) = model("decide");
+    let decide = ["decide", text(&table), "--model", text(&model)];
+    let csv = stdout(egret(&decide));
+    let expected: String = own(&model, 0)
+        .iter()
+        .map(|(event, action, density)| format!("{event},{action},{density}\n"))
+        .collect();
+    assert_eq!(csv, format!("event,action,density\n{expected}"));
+
+    let output = folder.join("decisions.jsonl");
+    let flags = ["--first-event", "50", "--json", "-o", text(&output)];
+    let told = stdout(egret(&[&decide[..], &flags].concat()));
+    assert_eq!(told, format!("3 decisions in {}\n", output.display()));
+    let lines = fs::read_to_string(&output).expect("written");
+    for (line, (event, action, density)) in lines.lines().zip(own(&model, 50)) {
+        let found: Value = serde_json::from_str(line).expect("an object");
+        assert_eq!(found["event"], event);
+        assert_eq!(found["density"], density);
+        assert_eq!(found["action"].to_string(), action);
+    }
+    assert_eq!(lines.lines().count(), 3);
+}
+
+#[test]
+fn what_cannot_be_is_said_and_nothing_is_written() {
+    let (folder, model, table) = model("decide-refused");
+    let before = fs::read_dir(&folder).expect("a folder").count();
+    let decide = ["decide", text(&table), "--model", text(&model)];
+    let over = refused(&[&decide[..], &["-o", text(&table)]].concat());
+    assert!(over.contains("-o") && over.contains("would overwrite an input file"));
+    let error = refused(&["decide", text(&table), "--model", text(&table)]);
+    assert!(error.contains("contexts.csv is not a model"), "{error}");
+    fs::write(&table, "size,one\n3,0.5\n7,some\n").expect("written");
+    let error = refused(&decide);
+    assert!(error.contains("contexts.csv, row 3"), "{error}");
+    assert!(error.contains("some"), "{error}");
+    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), before);
+}

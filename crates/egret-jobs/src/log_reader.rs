@@ -1,0 +1,79 @@
+use std::sync::Arc;
+
+use egret::{Kind, Space};
+use egret_log::{Reader, Record, Skipped};
+
+use crate::error::{JobError, Place};
+use crate::progress::{Progress, Step, tell, tell_rows};
+
+/// The records of a log. The first is read at once, for its space and its kind of action.
+pub(crate) struct LogReader {
+    reader: Reader,
+    first: Option<Record>,
+    first_place: Place,
+    /// The kind of action of the first record.
+    pub kind: Kind,
+    /// The space of the first record, if it says it.
+    pub space: Option<Arc<Space>>,
+    rows: u64,
+}
+
+impl LogReader {
+    /// Reads the first record; an error where there is none.
+    pub(crate) fn new(mut reader: Reader) -> Result<Self, JobError> {
+        let first = reader.next().transpose()?;
+        let first = first.ok_or_else(|| JobError::Log("the log holds no record".to_owned()))?;
+        Ok(Self {
+            kind: first.action.kind(),
+            space: first.mu.clone(),
+            first_place: place_of(&reader),
+            first: Some(first),
+            reader,
+            rows: 0,
+        })
+    }
+
+    /// The next record and where it is; tells of progress now and then.
+    pub(crate) fn next(
+        &mut self,
+        progress: &dyn Progress,
+    ) -> Result<Option<(Place, Record)>, JobError> {
+        let next = match self.first.take() {
+            Some(record) => Some((self.first_place.clone(), record)),
+            None => {
+                let record = self.reader.next().transpose()?;
+                record.map(|record| (place_of(&self.reader), record))
+            }
+        };
+        if next.is_some() {
+            self.rows += 1;
+            tell_rows(progress, self.rows, || self.reader.progress())?;
+        } else {
+            // Short logs are told of too, and can be cancelled.
+            tell(progress, Step::Read(1.0))?;
+        }
+        Ok(next)
+    }
+
+    /// How many features the first record has; before it is taken.
+    pub(crate) fn context_dim(&self) -> usize {
+        self.first.as_ref().map_or(0, |first| first.context.dim())
+    }
+
+    /// Records read so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    pub(crate) fn finish(self) -> Result<Skipped, JobError> {
+        Ok(self.reader.finish()?)
+    }
+}
+
+fn place_of(reader: &Reader) -> Place {
+    Place {
+        file: reader.file(),
+        row: reader.row(),
+        field: None,
+    }
+}

@@ -1,0 +1,73 @@
+//! What [`train`](crate::train) and [`select`](crate::select) share: which log, which split, which candidate.
+//!
+//! Requests first: [`TrainingLog`], [`SplitRequest`], [`CandidateRequest`]. Opening a training log gives an [`OpenLog`],
+//! which knows the action space. Reading it gives [`TrainingEvents`]: every event with a loss, in memory.
+
+mod candidate_request;
+mod embeddings;
+mod open_log;
+mod split_request;
+
+pub use candidate_request::CandidateRequest;
+pub use open_log::Counts;
+pub use split_request::SplitRequest;
+
+pub(crate) use open_log::{OpenLog, TrainingEvents};
+
+use std::path::PathBuf;
+
+use egret::{ModelSpec, Space};
+use egret_offline::Confidence;
+use serde::{Deserialize, Serialize};
+
+use self::embeddings::read_embeddings;
+use crate::error::JobError;
+use crate::log_source::LogSource;
+
+/// The log that is learned from.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainingLog {
+    /// The log.
+    pub log: LogSource,
+    /// The action space, where the log does not say it.
+    pub space: Option<Space>,
+    /// The features of items: a file with one line of comma-separated numbers for each item.
+    pub embeddings: Option<PathBuf>,
+}
+
+impl TrainingLog {
+    pub(crate) fn open(&self) -> Result<OpenLog, JobError> {
+        let mut log = self.log.clone();
+        if let Some(Space::Interval { low, high }) = self.space {
+            log.interval = Some((low, high));
+        }
+        let reader = log.open()?;
+        let space = match (&self.space, &reader.space) {
+            (Some(space), _) => space.clone(),
+            (None, Some(space)) => Space::clone(space),
+            (None, None) => {
+                return Err(JobError::request(
+                    "space",
+                    "the log does not say what its action space is: give it, as in interval:0,1",
+                ));
+            }
+        };
+        let embeddings = self
+            .embeddings
+            .as_deref()
+            .map(read_embeddings)
+            .transpose()?;
+        let context_dim = reader.context_dim();
+        Ok(OpenLog {
+            spec: ModelSpec::from_parts(space, embeddings, context_dim),
+            reader,
+        })
+    }
+}
+
+/// An error unless intervals can have this level. Checked before training, which takes long.
+pub(crate) fn check_level(level: f64) -> Result<(), JobError> {
+    Confidence::new(level).map_err(|error| JobError::request("level", error))?;
+    Ok(())
+}

@@ -1,0 +1,119 @@
+use std::sync::Arc;
+
+use egret::{ActionKind, Context, Kind, ModelSpec, Observed, Propensity, Space};
+use egret_log::Record;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{JobError, Place};
+use crate::log_reader::LogReader;
+use crate::progress::Progress;
+
+/// A log that was opened to learn from it.
+pub(crate) struct OpenLog {
+    pub reader: LogReader,
+    /// The space and how long contexts are, with the default oracle.
+    pub spec: ModelSpec,
+}
+
+/// What can be learned from in a log.
+pub(crate) struct TrainingEvents<A> {
+    pub spec: ModelSpec,
+    pub observed: Vec<Observed<Context, A>>,
+    pub counts: Counts,
+}
+
+/// How many events of each sort a log has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// With a loss: those that are used.
+    pub used: u64,
+    /// Of these, how many have no density.
+    pub point_masses: u64,
+    /// Without a loss, and so of no use here.
+    pub without_loss: u64,
+    /// Bad rows that were skipped.
+    pub skipped: u64,
+}
+
+impl OpenLog {
+    pub(crate) fn kind(&self) -> Kind {
+        self.reader.kind
+    }
+
+    /// All events of the log that have a loss.
+    pub(crate) fn read<A: ActionKind>(
+        mut self,
+        progress: &dyn Progress,
+    ) -> Result<TrainingEvents<A>, JobError> {
+        let space = Arc::new(self.spec.space.clone());
+        let mut counts = Counts::default();
+        let mut all = Vec::new();
+        let mut kept = None;
+        while let Some((place, record)) = self.reader.next(progress)? {
+            check(&record, &space, &place, &mut kept)?;
+            let observed = record
+                .observed::<A>()
+                .map_err(|error| JobError::record(&place, error))?;
+            let Some(observed) = observed else {
+                counts.without_loss += 1;
+                continue;
+            };
+            counts.used += 1;
+            counts.point_masses += u64::from(observed.propensity == Propensity::PointMass);
+            let Observed {
+                action,
+                loss,
+                propensity,
+                tau,
+                ..
+            } = observed;
+            all.push(Observed {
+                x: record.context,
+                action,
+                loss,
+                propensity,
+                tau,
+            });
+        }
+        counts.skipped = self.reader.finish()?.rows;
+        if counts.used == 0 {
+            return Err(JobError::Log(format!(
+                "none of the {} records has a loss: there is nothing to learn from",
+                counts.without_loss
+            )));
+        }
+        Ok(TrainingEvents {
+            spec: self.spec,
+            observed: all,
+            counts,
+        })
+    }
+}
+
+fn check(
+    record: &Record,
+    space: &Arc<Space>,
+    place: &Place,
+    kept: &mut Option<f64>,
+) -> Result<(), JobError> {
+    if let Some(own) = &record.mu
+        && own != space
+    {
+        let problem = format!(
+            "the log is over {space}, and this is over {own}: learn from each space by itself"
+        );
+        return Err(JobError::field(place, "mu", problem));
+    }
+    space
+        .check_action(&record.action)
+        .map_err(|error| JobError::field(place, "action", error))?;
+    let pass = record.pass_prob.unwrap_or(1.0);
+    let first = *kept.get_or_insert(pass);
+    if first != pass {
+        let problem = format!(
+            "this event was kept with probability {pass}, the first with {first}: training needs one probability for all"
+        );
+        return Err(JobError::field(place, "passProb", problem));
+    }
+    Ok(())
+}

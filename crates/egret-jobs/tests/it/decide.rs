@@ -1,0 +1,106 @@
+use std::fs;
+use std::path::PathBuf;
+
+use egret_jobs::decide::{ContextSource, DecideRequest, decide};
+use egret_jobs::{JobError, Silent};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::{assert_cancelled, assert_place, assert_request, folder, fresh, json_of, x};
+
+fn model() -> (TempDir, PathBuf) {
+    let folder = folder();
+    let file = folder.path().join("model.egret");
+    fs::write(&file, fresh().save()).expect("written");
+    (folder, file)
+}
+
+fn request(model: PathBuf, contexts: ContextSource) -> DecideRequest {
+    DecideRequest {
+        model,
+        contexts,
+        first_event: 1_000,
+    }
+}
+
+#[test]
+fn decisions_are_the_models_own() {
+    let (folder, file) = model();
+    let contexts: Vec<_> = (0..50).map(x).collect();
+    let given = request(file.clone(), ContextSource::Given(contexts.clone()));
+    let report = decide(&given, &Silent).expect("decisions");
+    let model = fresh();
+    assert_eq!(report.decisions.len(), 50);
+    for (place, decided) in report.decisions.iter().enumerate() {
+        let event = 1_000 + place as u64;
+        let own = model.decide(event, &contexts[place]).expect("an action");
+        assert_eq!(decided.event, event);
+        assert_eq!(decided.action, own.action.into());
+        let density = own.propensity.density().expect("it was drawn");
+        assert_eq!(decided.density, Some(density.get()));
+    }
+
+    let numbers = |place: usize| contexts[place].as_dense().expect("dense");
+    let csv: String = (0..50)
+        .map(|place| format!("{},{}\n", numbers(place)[0], numbers(place)[1]))
+        .collect();
+    let lines: String = (0..50)
+        .map(|place| format!("{}\n", json!(numbers(place))))
+        .collect();
+    for (name, text) in [
+        ("contexts.csv", format!("size,one\n{csv}")),
+        ("contexts.jsonl", lines),
+    ] {
+        let table = folder.path().join(name);
+        fs::write(&table, text).expect("written");
+        let request = request(file.clone(), ContextSource::Table(table));
+        assert_eq!(decide(&request, &Silent).expect("decisions"), report);
+    }
+}
+
+#[test]
+fn requests_and_reports_are_json() {
+    let (_folder, file) = model();
+    assert_request(&request(file.clone(), ContextSource::Table("x.csv".into())));
+    let given = request(file, ContextSource::Given((0..3).map(x).collect()));
+    assert_request(&given);
+    let report = decide(&given, &Silent).expect("decisions");
+    let value = json_of(&report);
+    assert_eq!(value["decisions"][2]["event"], 1_002);
+    let density = report.decisions[2].density;
+    assert_eq!(value["decisions"][2]["density"], json!(density));
+}
+
+#[test]
+fn cancelling_ends_it() {
+    let (_folder, file) = model();
+    let given = request(file, ContextSource::Given(vec![x(0)]));
+    assert_cancelled(decide(&given, &crate::cancel));
+}
+
+#[test]
+fn a_bad_row_is_named() {
+    let (folder, file) = model();
+    for (name, text, row) in [
+        ("a.csv", "size,one\n0.5,1\n0.5,one\n", 3),
+        ("b.csv", "size,one\n0.5,1\n\n0.5,nan\n", 4),
+        ("c.csv", "size,one\n0.5\n", 2),
+        ("d.jsonl", "[0.5, 1]\n{}\n", 2),
+    ] {
+        let table = folder.path().join(name);
+        fs::write(&table, text).expect("written");
+        let request = request(file.clone(), ContextSource::Table(table.clone()));
+        assert_place(decide(&request, &Silent), &table, row, None);
+    }
+}
+
+#[test]
+fn a_file_that_is_no_model_is_named() {
+    let (folder, file) = model();
+    fs::write(&file, "not a model").expect("written");
+    let error = decide(&request(file, ContextSource::Given(vec![x(0)])), &Silent);
+    assert!(matches!(error, Err(JobError::Model { .. })), "{error:?}");
+    let nowhere = folder.path().join("nowhere.egret");
+    let error = decide(&request(nowhere, ContextSource::Given(vec![])), &Silent);
+    assert!(matches!(error, Err(JobError::File { .. })), "{error:?}");
+}
