@@ -33,5 +33,5 @@ def demo_log() -> Path:
     """The log that the demo leaves."""
     folder = SCRATCH / "demo"
     if not folder.exists():
-        egret("demo", "--decisions", 4000, "--out", folder, "--json")
+        egret("demo", "--decisions", 4000, "--output", folder, "--json")
     return folder / "log.parquet"

@@ -19,8 +19,8 @@ pub struct DemoArgs {
           value_parser = clap::value_parser!(u64).range(400..=1_000_000))]
     decisions: u64,
     /// Where log, models, pictures and the page go; made if it is not there
-    #[arg(long, value_name = "DIR", default_value = "egret-demo")]
-    out: PathBuf,
+    #[arg(short, long, value_name = "DIR", default_value = "egret-demo")]
+    output: PathBuf,
     /// Print one JSON object with the same figures, and nothing else
     #[arg(long)]
     json: bool,
@@ -30,15 +30,15 @@ pub struct DemoArgs {
 pub const EXAMPLES: &str = "\
 Examples:
   egret demo
-  egret demo --seed 8 --out my-demo
+  egret demo --seed 8 --output my-demo
   egret demo --decisions 2000 --json";
 
 /// Runs the demo and returns what to print.
 pub fn demo(args: &DemoArgs) -> Result<String> {
     // Before the work: a folder that cannot be written is no surprise at the end.
-    let folder = args.out.display();
-    fs::create_dir_all(&args.out).with_context(|| {
-        format!("cannot make the folder {folder}: name one that can be written with --out DIR")
+    let folder = args.output.display();
+    fs::create_dir_all(&args.output).with_context(|| {
+        format!("cannot make the folder {folder}: name one that can be written with --output DIR")
     })?;
     let bar = if args.json {
         ProgressBar::hidden()
@@ -47,7 +47,7 @@ pub fn demo(args: &DemoArgs) -> Result<String> {
             .with_style(style("{msg} {wide_bar} {human_pos}/{human_len} {eta}"))
             .with_message("four learners set prices")
     };
-    let demo = run(args.seed, args.decisions, &args.out, |prices| {
+    let demo = run(args.seed, args.decisions, &args.output, |prices| {
         bar.inc(prices as u64);
     })?;
     bar.finish_and_clear();
@@ -61,6 +61,6 @@ pub fn demo(args: &DemoArgs) -> Result<String> {
              cargo run --release -- ope {folder}/log.parquet --policy uniform --policy column:q_rule --stabilize\n  \
              cargo run --release -- audit {folder}/log.parquet --model {folder}/start.egret --relearn\n  \
              cargo run --release -- log head {folder}/log.parquet\n  \
-             cargo run --release -- demo --seed 8 --out my-demo\n"
+             cargo run --release -- demo --seed 8 --output my-demo\n"
         ))
 }

@@ -41,7 +41,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   egret demo                           a pricing problem whose truth is known, within a minute
-  egret demo --seed 8 --out my-demo    the same with other customers, pictures in my-demo
+  egret demo --seed 8 --output my-demo    the same with other customers, pictures in my-demo
   egret ope egret-demo/log.parquet --policy uniform --policy column:q_rule
   egret completions bash > ~/.local/share/bash-completion/completions/egret";
 

@@ -20,8 +20,8 @@ pub struct CompareArgs {
     #[arg(long = "learner", value_name = "LEARNER")]
     learners: Vec<String>,
     /// Write report.html, report.md and figures (SVG and PNG) to this folder
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
     /// Print what was found as JSON, with every pair of learners compared
     #[arg(long)]
     json: bool,
@@ -34,7 +34,7 @@ settings or other losses, the folder becomes part of the name.
 
 Examples, after `egret lab run experiment.toml`:
   egret lab compare results/first
-  egret lab compare results/first again/results.parquet --baseline uniform --out compared
+  egret lab compare results/first again/results.parquet --baseline uniform --output compared
   egret lab compare results/first --learner smooth_igw --learner uniform --json";
 
 /// Reads, compares, and tells.
@@ -72,7 +72,7 @@ pub fn compare(args: &CompareArgs) -> Result<String> {
     let comparison =
         LearnerComparison::of_sources(&sources, args.baseline.as_deref(), args.confidence)?;
     let page = comparison.report("Saved results")?;
-    if let Some(out) = &args.out {
+    if let Some(out) = &args.output {
         output::make_folder(out)?;
         page.write(out)?;
     }
@@ -80,7 +80,7 @@ pub fn compare(args: &CompareArgs) -> Result<String> {
         return Ok(serde_json::to_string(&comparison)? + "\n");
     }
     let mut text = page.text();
-    if let Some(out) = &args.out {
+    if let Some(out) = &args.output {
         text += &format!(
             "\nReport and figures: {}\n",
             out.join("report.html").display()

@@ -47,7 +47,7 @@ fn learning_pays() {
 fn pictures_and_page_are_well_formed_and_offline() {
     let out = folder("pictures");
     let path = out.to_str().expect("a path in plain letters");
-    let report = stdout(egret(&["demo", "--decisions", "500", "--out", path]));
+    let report = stdout(egret(&["demo", "--decisions", "500", "--output", path]));
     let page = out.join("index.html");
     assert!(
         report.contains(page.to_str().expect("plain letters")),

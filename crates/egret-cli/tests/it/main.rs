@@ -46,7 +46,7 @@ fn figures(seed: u64, decisions: u64, name: &str) -> String {
         &seed,
         "--decisions",
         &decisions,
-        "--out",
+        "--output",
         out,
     ];
     stdout(egret(&arguments))

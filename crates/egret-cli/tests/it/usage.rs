@@ -6,7 +6,10 @@ use crate::{egret, folder, stdout};
 #[test]
 fn help_teaches_with_examples() {
     let help = stdout(egret(&["--help"]));
-    assert!(help.contains("egret demo --seed 8 --out my-demo"), "{help}");
+    assert!(
+        help.contains("egret demo --seed 8 --output my-demo"),
+        "{help}"
+    );
     let help = stdout(egret(&["demo", "--help"]));
     assert!(help.contains("--decisions"), "{help}");
     assert!(help.contains("Examples:"), "{help}");
@@ -29,10 +32,10 @@ fn a_folder_that_cannot_be_made_says_what_to_do() {
     fs::write(&file, "in the way").expect("written");
     let out = file.join("below");
     let out = out.to_str().expect("a path in plain letters");
-    let output = egret(&["demo", "--decisions", "400", "--out", out]);
+    let output = egret(&["demo", "--decisions", "400", "--output", out]);
     assert!(!output.status.success());
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("--out DIR"), "{errors}");
+    assert!(errors.contains("--output DIR"), "{errors}");
     assert!(errors.contains("a-file"), "{errors}");
 }
 

@@ -155,7 +155,7 @@ impl Layout {
         }
     }
 
-    /// ColumnScan whose values hardly ever come twice.
+    /// Columns whose values hardly ever come twice.
     pub(crate) fn unrepeated(&self) -> impl Iterator<Item = Vec<String>> {
         let own = [
             "action", "density", "g", "beta", "z", "loss", "seq", "event", "eventId",

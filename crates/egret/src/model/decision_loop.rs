@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 use std::convert::Infallible;
 
 use crate::event::{Context, Loss};
@@ -120,36 +120,45 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         Ok(decision)
     }
 
-    /// Learns from the loss of an event and logs it. If learning fails, the decision still waits; if the log fails, it
-    /// does not, since the model has learned from it.
+    /// The loss of an event: logged, learned from, forgotten. Where the log refuses it, nothing is learned and the
+    /// decision still waits.
     pub fn learn(&mut self, event: u64, loss: Loss) -> Result<(), LoopError<L::Error>> {
-        let Some((x, decision)) = self.waiting.get(&event) else {
+        let Entry::Occupied(waiting) = self.waiting.entry(event) else {
             return Err(LoopError::NotWaiting { event });
         };
-        self.model.learn(&decision.observed(x, loss))?;
-        let logged = self
-            .log
-            .append(&self.model.spec().space, x, decision, Some(loss));
-        // Learned is learned: the event must not be learned from twice, whatever the log says.
-        self.waiting.remove(&event);
-        logged.map_err(LoopError::Log)
+        let (x, decision) = waiting.get();
+        // First the log: a model that has learned what the log lacks could not be had again from it.
+        self.log
+            .append(&self.model.spec().space, x, decision, Some(loss))
+            .map_err(LoopError::Log)?;
+        let (x, decision) = waiting.remove();
+        Ok(self.model.learn(&decision.observed(&x, loss))?)
     }
 
-    /// Logs the decisions that still wait, without a loss, and returns model and log.
-    pub fn finish(mut self) -> Result<(Model<A>, L), LoopError<L::Error>> {
+    /// Logs the decisions that still wait, without a loss. On an error the rest still waits, and nothing is lost.
+    pub fn expire_all(&mut self) -> Result<(), LoopError<L::Error>> {
         while !self.waiting.is_empty() {
             self.expire_oldest()?;
         }
-        Ok((self.model, self.log))
+        Ok(())
     }
 
+    /// The model and the log. Decisions that still wait are forgotten: [`expire_all`](Self::expire_all) logs them.
+    pub fn into_parts(self) -> (Model<A>, L) {
+        (self.model, self.log)
+    }
+
+    /// Forgets the decision that waits longest, once the log has taken it.
     fn expire_oldest(&mut self) -> Result<(), LoopError<L::Error>> {
-        if let Some((_, (x, decision))) = self.waiting.pop_first() {
-            self.expired += 1;
-            self.log
-                .append(&self.model.spec().space, &x, &decision, None)
-                .map_err(LoopError::Log)?;
-        }
+        let Some(oldest) = self.waiting.first_entry() else {
+            return Ok(());
+        };
+        let (x, decision) = oldest.get();
+        self.log
+            .append(&self.model.spec().space, x, decision, None)
+            .map_err(LoopError::Log)?;
+        oldest.remove();
+        self.expired += 1;
         Ok(())
     }
 
@@ -193,7 +202,7 @@ pub enum LoopError<E> {
         /// Which event.
         event: u64,
     },
-    /// The log refused an event. The event is not offered to it again; if it had a loss, the model has learned from it.
+    /// The log refused an event. It still waits, and can be offered again.
     #[error("the event could not be logged")]
     Log(#[source] E),
 }
@@ -267,7 +276,8 @@ mod tests {
             }
         }
         assert_eq!((own.waiting(), own.expired(), own.next_event()), (0, 0, 50));
-        let (model, _) = own.finish().expect("nothing waits");
+        own.expire_all().expect("nothing waits");
+        let (model, _) = own.into_parts();
         assert_eq!(model.save(), direct.save());
     }
 
@@ -289,29 +299,37 @@ mod tests {
             own.learn(10, loss(0.25)),
             Err(LoopError::NotWaiting { event: 10 })
         );
-        let (model, log) = own.finish().expect("a log without end");
+        own.expire_all().expect("a log without end");
+        let (model, log) = own.into_parts();
         let expected = [(7, None), (8, None), (10, Some(0.25)), (9, None)];
         assert_eq!(log.events, expected);
         assert_eq!(model.batches_learned(), 1);
     }
 
     #[test]
-    fn a_log_that_refuses_is_told_and_no_event_is_learned_twice() {
+    fn what_the_log_refuses_still_waits_and_is_not_learned() {
         let log = List {
-            room: Some(0),
+            room: Some(1),
             ..List::default()
         };
-        let mut own = DecisionLoop::with_log(model(), log);
+        let mut own = DecisionLoop::with_log(model(), log).with_capacity(2);
         own.decide(x(0)).expect("an action");
-        assert_eq!(
-            own.learn(0, loss(0.5)),
-            Err(LoopError::Log("the disk is full"))
-        );
-        assert_eq!(
-            own.learn(0, loss(0.5)),
-            Err(LoopError::NotWaiting { event: 0 })
-        );
+        own.learn(0, loss(0.5)).expect("there is room");
+        own.decide(x(1)).expect("an action");
+        own.decide(x(2)).expect("an action");
+        let full = Err(LoopError::Log("the disk is full"));
+        assert_eq!(own.learn(1, loss(0.5)), full);
+        assert_eq!(own.expire_all(), full);
+        // No room for a third decision: its number is not used up.
+        assert!(own.decide(x(3)).is_err());
+        assert_eq!((own.waiting(), own.expired(), own.next_event()), (2, 0, 3));
         assert_eq!(own.model().batches_learned(), 1);
+        own.log.room = None;
+        own.learn(1, loss(0.25)).expect("there is room again");
+        own.expire_all().expect("there is room again");
+        let (model, log) = own.into_parts();
+        assert_eq!(log.events, [(0, Some(0.5)), (1, Some(0.25)), (2, None)]);
+        assert_eq!(model.batches_learned(), 2);
     }
 
     #[test]
@@ -351,7 +369,8 @@ mod tests {
         assert!(20 <= refused, "{refused}");
         let losses = expected.values().flatten().count();
         assert!((20..60).contains(&losses), "{losses}");
-        let (model, log) = own.finish().expect("a log without end");
+        own.expire_all().expect("a log without end");
+        let (model, log) = own.into_parts();
         assert_eq!(model.batches_learned(), losses as u64);
         let mut logged = log.events;
         logged.sort_by_key(|(event, _)| *event);
