@@ -9,8 +9,8 @@ use crate::error::{JobError, Place};
 use crate::policy_spec::PolicySpec;
 use crate::progress::{Progress, Step, tell};
 
-/// Evaluates from columns of numbers alone, with row groups decoded in parallel. None where columns of words have to be
-/// read too.
+/// Evaluates from columns of numbers alone, with row groups decoded in parallel. None where columns of words, or of action spaces,
+/// have to be read too.
 pub(super) fn evaluate(
     checked: &Checked<'_>,
     progress: &dyn Progress,
@@ -21,7 +21,7 @@ pub(super) fn evaluate(
     let played = scan.words_are_among("mode", &["online", "logging"])?;
     let stabilizable =
         !checked.request.stabilize || scan.words_are_among("densityKind", &["conditional"])?;
-    if !(played && stabilizable) {
+    if !(played && stabilizable && scan.shares_space()?) {
         return Ok(None);
     }
     let policies = columns.policies.len();

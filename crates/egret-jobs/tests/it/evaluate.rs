@@ -1,3 +1,7 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use egret::Space;
 use egret_jobs::evaluate::{EvaluateReport, EvaluateRequest, EvaluationRow, Predictions, evaluate};
 use egret_jobs::{JobError, LogSource, Silent};
 use egret_log::{Mode, Record};
@@ -5,8 +9,8 @@ use egret_offline::{Estimator, IntervalKind};
 use serde_json::json;
 
 use crate::{
-    assert_cancelled, assert_near, assert_place, assert_request, json_of, log, names_in, records,
-    spoil, write,
+    assert_cancelled, assert_near, assert_place, assert_request, folder, json_of, log, names_in,
+    records, spoil, write,
 };
 
 fn request(log: impl Into<std::path::PathBuf>, policies: &[&str]) -> EvaluateRequest {
@@ -248,6 +252,31 @@ fn another_space_halfway_is_refused() {
     spoil(&file, &[("mu", mu)]);
     let request = request(&file, &["uniform"]);
     assert_place(evaluate(&request, &Silent), &file, 6, Some("mu"));
+
+    // In Parquet, in one file and in two, where the columns of numbers do not show it.
+    let (one, folder) = (records(5), folder());
+    let mut other = one.clone();
+    for record in &mut other {
+        record.mu = Some(Arc::new(Space::Interval {
+            low: 0.0,
+            high: 2.0,
+        }));
+    }
+    let [mixed, first, second] =
+        ["mixed", "a", "b"].map(|name| folder.path().join(format!("{name}.parquet")));
+    write(&mixed, &[one.as_slice(), &other].concat());
+    write(&first, &one);
+    write(&second, &other);
+    let by_columns = request_of(&[&mixed]);
+    assert_place(evaluate(&by_columns, &Silent), &mixed, 6, Some("mu"));
+    let by_columns = request_of(&[&first, &second]);
+    assert_place(evaluate(&by_columns, &Silent), &second, 1, Some("mu"));
+}
+
+fn request_of(files: &[&Path]) -> EvaluateRequest {
+    let mut request = request(files[0], &["uniform"]);
+    request.log.paths = files.iter().map(|file| file.to_path_buf()).collect();
+    request
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn learned_log(rows: u64) -> (TempDir, PathBuf, PathBuf) {
         own.learn(event, loss(event, decision.action))
             .expect("it waits");
     }
-    let (_, writer) = own.finish().expect("a log");
+    let (_, writer) = own.into_parts();
     writer.finish().expect("written");
     (folder, file, start)
 }

@@ -133,6 +133,31 @@ impl ColumnScan {
         Ok(true)
     }
 
+    /// Whether all rows are over one action space, as far as that is known without reading them: no file is text or has
+    /// a column `mu`, and all state the same one.
+    pub fn shares_space(&self) -> Result<bool, ReadError> {
+        let mut first: Option<Option<String>> = None;
+        for (path, format) in &self.files {
+            if *format != Format::Parquet {
+                return Ok(false);
+            }
+            let table = Table::open(path, &[])?;
+            let fields = table.metadata.schema().fields();
+            if fields.iter().any(|field| field.name() == "mu") {
+                return Ok(false);
+            }
+            let entries = table.metadata.metadata().file_metadata();
+            let entries = entries.key_value_metadata().into_iter().flatten();
+            let space = entries
+                .filter(|entry| entry.key == "egret.mu")
+                .find_map(|entry| entry.value.clone());
+            if *first.get_or_insert_with(|| space.clone()) != space {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// How many rows there are, where no file is text.
     pub fn rows(&self) -> Option<u64> {
         self.rows

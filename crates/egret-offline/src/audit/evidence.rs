@@ -206,7 +206,7 @@ impl Row {
                 "bins",
                 "the mean of 1{a in bin}/p is the mass of the bin, for each bin",
             ),
-            TestKind::Fhat(_) => ("f̂", "the mean of f̂/p is the mean of f̂ under μ"),
+            TestKind::Fhat(_) => ("predictions", "the mean of f̂/p is the mean of f̂ under μ"),
             TestKind::Proposals(_) => (
                 "proposals",
                 "the mean of proposals · z/τ is 1, and the relative error of z is at most 1",
