@@ -158,6 +158,7 @@ fn teaches<A: ActionKind>(model: &Model<A>) {
                 own.learn(late, loss).expect("it waits");
             }
         }
+        own.expire_all().expect("a log");
         let (learned, writer) = own.into_parts();
         assert_eq!(writer.finish().expect("written"), 50);
         let mut fresh = Model::<A>::load(&model.save()).expect("just saved");
