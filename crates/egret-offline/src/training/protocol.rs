@@ -13,7 +13,7 @@ use crate::training::{
 ///
 /// let protocol = OfflineProtocol::paper(10, 7)?;
 /// let names: Vec<String> = protocol.candidates.iter().map(|candidate| candidate.name()).collect();
-/// assert_eq!(names, ["network 10-10 dm", "network 10-10 ips"]);
+/// assert_eq!(names, ["argmin 10x10 dm", "argmin 10x10 ips"]);
 /// # Ok::<(), egret::OutOfRange>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
