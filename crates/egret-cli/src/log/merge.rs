@@ -10,7 +10,7 @@ use crate::progress::JobBar;
 pub const EXAMPLES: &str = "\
 Examples:
   egret log merge egret-demo/log.parquet -o all.parquet
-  egret log merge egret-demo/ log.jsonl -o all.jsonl";
+  egret log merge egret-demo/log.parquet log.jsonl -o all.jsonl";
 
 /// What `egret log merge` is told.
 #[derive(Debug, Args)]
