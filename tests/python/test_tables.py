@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from command import SCRATCH, demo_log, egret, records, refused
 
 NUMBERS = ["action", "density", "g", "tau", "tauProb", "gamma", "beta", "kappaInf", "delta", "z", "loss", "q_rule", "fhat"]
-COUNTS = ["v", "event", "seq", "tauIndex", "betaDraws", "proposals", "zDraws", "seed", "modelVersion", "epoch"]
+COUNTS = ["v", "event", "seq", "tauIndex", "betaDraws", "proposals", "zDraws", "seed", "batchesLearned", "settingsVersion"]
 WORDS = ["loop", "eventId", "propensity", "densityKind", "certificate", "rng", "mode", "lossSource"]
 
 
@@ -63,14 +63,55 @@ def test_named_features_are_columns():
     assert [row["context"] for row in records(named)] == context
 
 
+def test_named_contexts_are_typed_columns():
+    contexts = [
+        {"age": 31, "size": 0.5, "country": "NZ", "new": True, "tags": ["a", "b"], "vector": [1.0, 2.5], "user": {"visits": 3}},
+        {"age": 40, "size": 2, "country": None, "new": False, "tags": [], "user": {"visits": 4}},
+        {"age": "unknown", "size": 1.5, "odd": [1, "a"]},
+    ]
+    row = {"action": 0.5, "density": 2.0, "loss": 0.25}
+    lines, log = SCRATCH / "named.jsonl", SCRATCH / "typed.parquet"
+    lines.write_text("".join(json.dumps(dict(row, context=context)) + "\n" for context in contexts))
+    egret("log", "convert", lines, "-o", log)
+    columns = {field.name: field.type for field in pq.read_schema(log).field("context").type}
+    lists = {name: columns.pop(name) for name in ("tags", "vector")}
+    assert columns == {
+        "age": pa.int64(),
+        "country": pa.string(),
+        "new": pa.bool_(),
+        "size": pa.float64(),
+        "user.visits": pa.int64(),
+    }
+    assert lists["tags"].value_type == pa.string() and lists["vector"].value_type == pa.float64()
+    frame = pd.read_parquet(log)
+    assert [x["age"] for x in frame["context"]] == [31, 40, None]
+    assert [x["size"] for x in frame["context"]] == [0.5, 2.0, 1.5]
+    assert [x["user.visits"] for x in frame["context"]] == [3, 4, None]
+    assert list(frame["context"][0]["tags"]) == ["a", "b"] and list(frame["context"][0]["vector"]) == [1.0, 2.5]
+    assert frame["contextRest"][:2].isna().all()
+    assert json.loads(frame["contextRest"][2]) == {"age": "unknown", "odd": [1, "a"]}
+    query = duckdb.sql(f"""select context.country, context."user.visits" from '{log}'""").fetchall()
+    assert query == [("NZ", 3), (None, 4), (None, None)]
+    expected = [{name: value for name, value in x.items() if value is not None and name != "user"} for x in contexts]
+    for x, visits in zip(expected, [3, 4]):
+        x["user.visits"] = visits
+    assert [found["context"] for found in records(log)] == expected
+    # Rows of pandas, as it writes them.
+    frame.to_parquet(log)
+    assert [found["context"] for found in records(log)] == expected
+    frame.to_json(lines, orient="records", lines=True)
+    missing = [{name: value for name, value in found["context"].items() if value is not None} for found in records(lines)]
+    assert missing == expected
+
+
 def rows_from_elsewhere(count: int = 500) -> dict:
     random = np.random.default_rng(7)
-    atom = np.arange(count) % 10 == 4
+    point_mass = np.arange(count) % 10 == 4
     return {
         "seq": list(range(count)),
         "action": random.uniform(0, 10, count).tolist(),
-        "density": [None if a else float(p) for a, p in zip(atom, random.uniform(0.1, 3, count))],
-        "propensity": ["atom" if a else "density" for a in atom],
+        "density": [None if a else float(p) for a, p in zip(point_mass, random.uniform(0.1, 3, count))],
+        "propensity": ["pointMass" if a else "density" for a in point_mass],
         "context": random.normal(size=(count, 3)).tolist(),
         "loss": [None if i % 50 == 7 else float(x) for i, x in enumerate(random.uniform(0, 1, count))],
         "label": [f"kind {i % 3}" for i in range(count)],
@@ -122,16 +163,34 @@ def test_egret_reads_pyarrow_with_any_codec_and_type():
     same([dict(record, context=list(record["context"].values())) for record in records(log)], rows)
 
 
+def test_egret_reads_structs_of_any_type():
+    time = datetime.datetime(2026, 1, 2, 3, 4, 5)
+    fields = {
+        "n": pa.array([1, 2], pa.int8()),
+        "t": pa.array(["a", None]).dictionary_encode(),
+        "l": pa.array([[1, 2], None], pa.large_list(pa.int16())),
+        "o": pa.array([{"b": True, "c": None}] * 2),
+        "when": pa.array([time, None], pa.timestamp("ms")),
+    }
+    log = SCRATCH / "struct.parquet"
+    context = pa.StructArray.from_arrays(list(fields.values()), list(fields))
+    pq.write_table(pa.table({"context": context, "action": [0.5, 0.5], "density": [1.0, 1.0]}), log)
+    assert [record["context"] for record in records(log)] == [
+        {"n": 1, "t": "a", "l": [1, 2], "o": {"b": True}, "when": "2026-01-02T03:04:05Z"},
+        {"n": 2, "o": {"b": True}},
+    ]
+
+
 def test_egret_reads_pandas_polars_and_duckdb():
     rows = rows_from_elsewhere()
     log = SCRATCH / "theirs.parquet"
     frame = pd.DataFrame(rows)
     # Whole numbers with gaps are floats in pandas.
-    frame["epoch"] = [None if i % 2 else 3 for i in range(len(frame))]
+    frame["settingsVersion"] = [None if i % 2 else 3 for i in range(len(frame))]
     frame.to_parquet(log)
     found = records(log)
     same(found, rows)
-    assert [record.get("epoch") for record in found[:2]] == [3, None]
+    assert [record.get("settingsVersion") for record in found[:2]] == [3, None]
     pl.DataFrame(rows).write_parquet(log)
     same(records(log), rows)
     theirs = pa.table(rows)

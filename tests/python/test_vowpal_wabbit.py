@@ -72,6 +72,16 @@ def test_vowpal_wabbit_learns_from_the_export():
     assert "_label_ca and egret do not say the same" in error, error
 
 
+def test_vowpal_wabbit_takes_named_features():
+    context = {"age": 31, "town": "Porto", "new": True, "none": None, "user": {"tags": ["a", "b"], "scores": [0.5, 2]}, "odd": [[1], "c"]}
+    row = {"context": context, "mu": {"interval": {"low": 0.0, "high": 1.0}}, "density": 1.0, "loss": 0.5}
+    log, export = SCRATCH / "named.jsonl", SCRATCH / "named.dsjson"
+    log.write_text("".join(json.dumps(dict(row, action=seq / 4000)) + "\n" for seq in range(4000)))
+    egret("log", "convert", log, "-o", export)
+    trained(export, 1.0)
+    assert records(export) == records(log)
+
+
 def test_the_way_back_loses_nothing():
     log, export = demo_log(), SCRATCH / "export.dsjson"
     egret("log", "convert", log, "-o", export)
@@ -96,7 +106,7 @@ def test_the_density_is_by_length():
     egret("log", "convert", log, "-o", export)
     line = json.loads(export.read_text())
     assert line["_label_ca"] == {"cost": 0.25, "pdf_value": 0.05, "action": 12.5}
-    assert line["c"] == {"x": {"warm": 0.5, "old": 2.0}}
+    assert line["c"] == {"warm": 0.5, "old": 2.0}
     assert (line["EventId"], line["Timestamp"], line["pdrop"]) == ("a", "2026-01-02T03:04:05Z", 0.5)
     # A line of another's: dP/dmu is back.
     del line["egret"]
@@ -106,10 +116,10 @@ def test_the_density_is_by_length():
     egret("log", "convert", export, "-o", out, "--low", -10, "--high", 30)
     back = json.loads(out.read_text())
     assert (back["density"], back["loss"], back["action"], back["passProb"]) == (2.0, 0.25, 12.5, 0.5)
-    assert back["context"] == {"x.old": 2.0, "x.warm": 0.5}
+    assert back["context"] == {"old": 2.0, "warm": 0.5}
     for changed, reason in [
         ({"mu": {"truncated_normal": {"mean": 0.0, "sd": 9.0, "low": -10.0, "high": 30.0}}}, "not uniform on an interval"),
-        ({"propensity": "atom", "density": None}, "was a point mass"),
+        ({"propensity": "pointMass", "density": None}, "was a point mass"),
         ({"loss": None}, "has no loss yet"),
     ]:
         log.write_text(json.dumps(row | changed) + "\n")
@@ -117,21 +127,19 @@ def test_the_density_is_by_length():
         assert reason in error and "row 1" in error, error
 
 
-def test_text_features_are_hashed_when_asked_for():
+def test_everything_below_c_is_a_named_feature():
     line = {
         "_label_ca": {"cost": 0.5, "pdf_value": 0.1, "action": 3.0},
         "Timestamp": "2021-02-04T16:31:29.2460000Z",
         "EventId": "b",
-        "c": {"shared": {"device": "phone", "age": 30, "_tag": "x"}},
+        "c": {"shared": {"device": "phone", "age": 30, "_tag": "x"}, "new": True, "scores": [0.5, 2], "_group": {"a": 1}},
         "VWState": {"m": "N/A"},
     }
     log, out = SCRATCH / "text.dsjson", SCRATCH / "text.jsonl"
     log.write_text(json.dumps(line) + "\n")
-    error = refused("log", "convert", log, "-o", out, "--low", 0, "--high", 10)
-    assert "device" in error and "--hash-bits" in error, error
-    egret("log", "convert", log, "-o", out, "--low", 0, "--high", 10, "--hash-bits", 18)
+    egret("log", "convert", log, "-o", out, "--low", 0, "--high", 10)
     record = json.loads(out.read_text())
-    assert record["context"]["dim"] == 2**18 and sorted(record["context"]["values"]) == [1.0, 30.0]
+    assert record["context"] == {"shared": {"device": "phone", "age": 30}, "new": True, "scores": [0.5, 2]}
     assert record["density"] == 1.0 and record["time"] == "2021-02-04T16:31:29.246Z"
 
 

@@ -112,7 +112,7 @@ fn request(args: &LearnArgs) -> Result<TrainRequest> {
         }
     };
     Ok(TrainRequest {
-        from: args.log.source(),
+        from: args.log.source()?,
         candidate: args.training.candidate(&args.oracle, args.method),
         paper: args.paper,
         split: args.training.split()?,

@@ -76,7 +76,7 @@ pub fn select(args: &SelectArgs) -> Result<String> {
         args.log.inputs().chain(args.candidates.as_deref()),
     )?;
     let request = SelectRequest {
-        from: args.log.source(),
+        from: args.log.source()?,
         candidates: candidates(args)?,
         split: args.training.split()?,
         seed: args.training.seed,

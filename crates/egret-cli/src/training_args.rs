@@ -1,6 +1,7 @@
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use egret::{OracleSpec, Space};
 use egret_jobs::LogSource;
@@ -16,6 +17,9 @@ pub struct LogArgs {
     /// The action space, where the log does not say it: interval:0,1 box:0,1,0,5 sphere:3 simplex:1,1,1 items:100
     #[arg(long, value_name = "SPACE")]
     pub space: Option<Space>,
+    /// How named features become numbers: a feature schema as JSON [default: inferred from the log]
+    #[arg(long, value_name = "FILE")]
+    pub features: Option<PathBuf>,
     /// The features of items: a file with one line of comma-separated numbers for each item
     #[arg(long, value_name = "FILE")]
     pub embeddings: Option<PathBuf>,
@@ -28,18 +32,26 @@ impl LogArgs {
     /// The files and folders that are read.
     pub fn inputs(&self) -> impl Iterator<Item = &Path> {
         let logs = self.logs.iter().map(PathBuf::as_path);
-        logs.chain(self.embeddings.as_deref())
+        let others = [&self.features, &self.embeddings];
+        logs.chain(others.into_iter().filter_map(Option::as_deref))
     }
 
-    pub fn source(&self) -> TrainingLog {
-        TrainingLog {
+    pub fn source(&self) -> Result<TrainingLog> {
+        let features = self.features.as_deref().map(|file| {
+            let text = fs::read_to_string(file)
+                .with_context(|| format!("--features: cannot read {}", file.display()))?;
+            serde_json::from_str(&text)
+                .with_context(|| format!("--features: {} is not a feature schema", file.display()))
+        });
+        Ok(TrainingLog {
             log: LogSource {
                 skip_bad: self.skip_bad.clone(),
                 ..LogSource::new(&self.logs)
             },
             space: self.space.clone(),
+            features: features.transpose()?,
             embeddings: self.embeddings.clone(),
-        }
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egret::{ActionKind, Context, Space, for_kind};
+use egret::{ActionKind, Context, ContextError, Space, for_kind};
 use egret_log::{Mode, PHILOX, Record};
 use egret_offline::{
     AuditReport as Findings, Audited, Auditor, Binnable, CappedIgwDraw, Recorded, Replayer,
@@ -85,11 +85,14 @@ fn audit_kind<A: ActionKind + Binnable>(
     progress: &dyn Progress,
 ) -> Result<AuditReport, JobError> {
     let mut space = log.space.clone();
-    let replayer = replayer::<A>(request, &mut space)?;
+    let (replayer, takes_names) = replayer::<A>(request, &mut space)?;
     let measure = match &log.space {
         Some(space) => A::measure(space).ok(),
         None => None,
     };
+    if request.replay_every == 0 {
+        return Err(JobError::request("replay_every", "0: give 1 or more"));
+    }
     let auditor = Auditor::new(measure, replayer, request.alpha)
         .map_err(|error| JobError::request("alpha", error))?;
     let mut auditor = auditor.replaying_every(request.replay_every);
@@ -97,6 +100,9 @@ fn audit_kind<A: ActionKind + Binnable>(
     let (mut apprentice, mut unchecked) = (0, Unchecked::default());
     while let Some((place, record)) = log.next(progress)? {
         check_space(&mut space, &place, &record)?;
+        if !takes_names && record.context.as_named().is_some() {
+            return Err(JobError::field(&place, "context", ContextError::Named));
+        }
         if record.mode == Some(Mode::Apprentice) {
             apprentice += 1;
         } else {
@@ -132,11 +138,12 @@ fn check_space(
     Err(JobError::field(place, "mu", problem))
 }
 
-/// The models, if there are any. Their space is the log's, or becomes it where the log does not say.
+/// The models, if there are any, and whether they all take named features. Their space is the log's, or becomes it where
+/// the log does not say.
 fn replayer<A: ActionKind>(
     request: &AuditRequest,
     space: &mut Option<Arc<Space>>,
-) -> Result<Option<Replayer<Context, A>>, JobError> {
+) -> Result<(Option<Replayer<Context, A>>, bool), JobError> {
     let mut files = request.models.clone();
     if let Some(folder) = &request.model_folder {
         files.extend(models_in(folder)?);
@@ -148,8 +155,10 @@ fn replayer<A: ActionKind>(
         ));
     }
     let mut replayer: Option<Replayer<Context, A>> = None;
+    let mut takes_names = true;
     for file in &files {
         let model = load_model(file)?;
+        takes_names &= model.spec().features.is_some();
         let own = &model.spec().space;
         let known = space.get_or_insert_with(|| Arc::new(own.clone()));
         if **known != *own {
@@ -172,7 +181,7 @@ fn replayer<A: ActionKind>(
             })?,
         }
     }
-    Ok(replayer)
+    Ok((replayer, takes_names))
 }
 
 /// The models of a folder, in order of name.

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use egret_log::{Format, WriteError, Writer};
+use egret::{Context, Features};
+use egret_log::{Format, Record, RowError, WriteError, Writer};
 use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
@@ -20,7 +21,7 @@ pub struct ConvertRequest {
     /// Its format. If absent, the ending of its name tells it.
     #[serde(default)]
     pub format: Option<Format>,
-    /// Names for features that have none: each becomes a column.
+    /// Names for the numbers of contexts without names, one for each: in Parquet each becomes a column.
     #[serde(default)]
     pub features: Vec<String>,
 }
@@ -49,13 +50,11 @@ pub fn convert(
     if let Some((low, high)) = request.log.interval {
         writer = writer.with_interval(low, high);
     }
-    if !request.features.is_empty() {
-        writer = writer.with_features(request.features.clone());
-    }
     let mut rows = 0_u64;
     while let Some(record) = reader.next() {
-        let record = record?;
-        match writer.write(&record) {
+        let mut record = record?;
+        let named = name_features(&mut record, &request.features);
+        match named.and_then(|()| writer.write(&record)) {
             Ok(()) => {}
             Err(WriteError::Row(error)) => reader.put_aside(&record, error)?,
             Err(error) => return Err(error.into()),
@@ -77,6 +76,23 @@ pub fn convert(
         skipped: skipped.rows,
         skipped_file: skipped.file,
     })
+}
+
+/// Gives names to the numbers of a dense context, if there are names to give.
+fn name_features(record: &mut Record, names: &[String]) -> Result<(), WriteError> {
+    let Some(values) = record.context.as_dense().filter(|_| !names.is_empty()) else {
+        return Ok(());
+    };
+    if values.len() != names.len() {
+        return Err(WriteError::Row(RowError::Type {
+            field: "context".to_owned(),
+            found: format!("{} numbers", values.len()),
+            expected: "one for each name that was given",
+        }));
+    }
+    let features: Features = names.iter().zip(values.iter().copied()).collect();
+    record.context = Context::named(features);
+    Ok(())
 }
 
 /// As asked for, or by the name of the file.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use egret::{AnyAction, Context};
+use egret::{AnyAction, Context, FeatureValue};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{JobError, Place};
@@ -30,7 +30,8 @@ pub struct DecideRequest {
 pub enum ContextSource {
     /// In the request itself.
     Given(Vec<Context>),
-    /// A table: `.csv` with a line of names and then lines of numbers, or JSON lines, each a list of numbers.
+    /// A table: `.csv` with a line of names, or JSON lines, each an object or a list of numbers. Names matter where the
+    /// model has a feature schema; otherwise each row is a list of numbers, in the order of the columns.
     Table(PathBuf),
 }
 
@@ -61,10 +62,18 @@ pub fn decide(request: &DecideRequest, progress: &dyn Progress) -> Result<Decide
     let (contexts, places) = match &request.contexts {
         ContextSource::Given(contexts) => (contexts.clone(), None),
         ContextSource::Table(file) => {
-            let (contexts, places) = read_table(file)?;
+            let (contexts, places) = read_table(file, model.spec().features.is_some())?;
             (contexts, Some(places))
         }
     };
+    if request
+        .first_event
+        .checked_add(contexts.len() as u64)
+        .is_none()
+    {
+        let problem = "too large: the numbers of the events would start again at 0";
+        return Err(JobError::request("first_event", problem));
+    }
     let all = contexts.len().max(1) as f64;
     let mut decisions = Vec::with_capacity(contexts.len());
     for (part, contexts) in contexts.chunks(BATCH).enumerate() {
@@ -86,42 +95,87 @@ pub fn decide(request: &DecideRequest, progress: &dyn Progress) -> Result<Decide
     Ok(DecideReport { decisions })
 }
 
-fn read_table(file: &Path) -> Result<(Vec<Context>, Vec<Place>), JobError> {
+/// The contexts of a table, by name where the model has a schema, and where each is.
+fn read_table(file: &Path, named: bool) -> Result<(Vec<Context>, Vec<Place>), JobError> {
     let failed = |source| JobError::File {
         file: file.to_owned(),
         source,
     };
-    let csv = file.extension().is_some_and(|ending| ending == "csv");
+    let place = |row: u64| Place {
+        file: file.into(),
+        row,
+        field: None,
+    };
     let (mut contexts, mut places) = (Vec::new(), Vec::new());
-    let lines = BufReader::new(File::open(file).map_err(failed)?).lines();
-    for (row, line) in lines.enumerate() {
-        let line = line.map_err(failed)?;
-        if line.trim().is_empty() || (csv && row == 0) {
-            continue;
-        }
-        let place = Place {
-            file: file.into(),
-            row: row as u64 + 1,
-            field: None,
-        };
-        let numbers = if csv {
-            numbers_of(&line)
-        } else {
-            serde_json::from_str(&line).map_err(|error| error.to_string())
-        };
-        let numbers = numbers.map_err(|problem| JobError::record(&place, problem))?;
-        let context = Context::dense(numbers);
-        contexts.push(context.map_err(|error| JobError::record(&place, error))?);
+    let mut push = |row: u64, context: Result<Context, String>| {
+        let place = place(row);
+        contexts.push(context.map_err(|problem| JobError::record(&place, problem))?);
         places.push(place);
+        Ok::<(), JobError>(())
+    };
+    if file.extension().is_some_and(|ending| ending == "csv") {
+        let unreadable = |error: csv::Error| failed(std::io::Error::other(error));
+        let mut table = csv::ReaderBuilder::new()
+            .flexible(true)
+            .from_path(file)
+            .map_err(unreadable)?;
+        let names = table.headers().map_err(unreadable)?.clone();
+        for record in table.records() {
+            let record = record.map_err(unreadable)?;
+            let row = record.position().map_or(0, |position| position.line());
+            let context = if record.len() != names.len() {
+                Err(format!(
+                    "{} cells, and {} names above them",
+                    record.len(),
+                    names.len()
+                ))
+            } else if named {
+                let cells = names.iter().zip(&record);
+                Ok(Context::named(
+                    cells.map(|(name, cell)| (name, value_of(cell))).collect(),
+                ))
+            } else {
+                numbers_of(&record)
+                    .and_then(|numbers| Context::dense(numbers).map_err(|error| error.to_string()))
+            };
+            push(row, context)?;
+        }
+    } else {
+        let lines = BufReader::new(File::open(file).map_err(failed)?).lines();
+        for (row, line) in lines.enumerate() {
+            let line = line.map_err(failed)?;
+            if !line.trim().is_empty() {
+                push(
+                    row as u64 + 1,
+                    serde_json::from_str(&line).map_err(|error| error.to_string()),
+                )?;
+            }
+        }
     }
     Ok((contexts, places))
 }
 
-fn numbers_of(line: &str) -> Result<Vec<f64>, String> {
-    line.split(',')
+fn numbers_of(record: &csv::StringRecord) -> Result<Vec<f64>, String> {
+    record
+        .iter()
         .map(|cell| {
             let number = cell.trim().parse();
             number.map_err(|_| format!("{cell:?} is not a number"))
         })
         .collect()
+}
+
+/// A cell as a value: empty is missing, digits are a number.
+fn value_of(cell: &str) -> FeatureValue {
+    let cell = cell.trim();
+    if cell.is_empty() {
+        return FeatureValue::Missing;
+    }
+    let whole = cell.parse().map(FeatureValue::Integer);
+    let number = || cell.parse().map(FeatureValue::Number);
+    let flag = || cell.parse().map(FeatureValue::Flag);
+    whole
+        .or_else(|_| number())
+        .or_else(|_| flag())
+        .unwrap_or_else(|_| cell.into())
 }

@@ -12,7 +12,7 @@ use egret_offline::{CandidateError, EvaluationError, SelectionError};
 #[non_exhaustive]
 pub enum JobError {
     /// [`Progress`](crate::Progress) ended it.
-    #[error("the job was cancelled: nothing was written")]
+    #[error("the job was cancelled: no output was written")]
     Cancelled,
     /// A field of the request is invalid.
     #[error("{field}: {problem}")]
@@ -57,7 +57,7 @@ pub enum JobError {
     },
     /// A model cannot be loaded.
     #[error(
-        "{} is not a model that this egret can read (`egret learn` and `egret demo` write models): {source}",
+        "{} is not a model that this egret can read",
         file.display()
     )]
     Model {

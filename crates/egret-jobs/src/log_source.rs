@@ -17,8 +17,6 @@ pub struct LogSource {
     pub skip_bad: Option<PathBuf>,
     /// The interval of the actions, for dsjson that does not say it.
     pub interval: Option<(f64, f64)>,
-    /// Hashes the features of dsjson to 2^bits places, which allows text features.
-    pub hash_bits: Option<u32>,
 }
 
 impl LogSource {
@@ -50,9 +48,6 @@ impl LogSource {
             let checked = space.check();
             checked.map_err(|error| JobError::request("interval", error))?;
             reader = reader.with_interval(low, high);
-        }
-        if let Some(bits) = self.hash_bits {
-            reader = reader.with_hashed_features(bits);
         }
         Ok(reader)
     }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use egret::{ActionKind, AnyModel, Context, ModelSpec, Observed, Settings, for_kind};
+use egret::{ActionKind, AnyModel, Settings, for_kind};
 use egret_offline::{
     CandidateStanding, Selection, SelectionSettings, TrainingCandidate, Validation,
 };
@@ -99,20 +99,20 @@ pub fn select(
     request.split.checked(request.seed)?;
     check_level(request.level)?;
     let log = request.from.open()?;
-    for_kind!(log.kind(), A => {
-           let TrainingEvents {
-    spec, observed, counts } = log.read::<A>(progress)?;
-           select_kind(request, &spec, &observed, counts, progress)
-       })
+    for_kind!(log.kind(), A => select_kind(request, log.read::<A>(progress)?, progress))
 }
 
 fn select_kind<A: ActionKind>(
     request: &SelectRequest,
-    spec: &ModelSpec,
-    observed: &[Observed<Context, A>],
-    counts: Counts,
+    events: TrainingEvents<A>,
     progress: &dyn Progress,
 ) -> Result<(AnyModel, SelectReport), JobError> {
+    let TrainingEvents {
+        spec,
+        observed,
+        counts,
+    } = events;
+    let (spec, observed) = (&spec, observed.as_slice());
     let candidates: Vec<TrainingCandidate> = request
         .candidates
         .iter()

@@ -88,20 +88,20 @@ pub fn train(
     request.split.checked(request.seed)?;
     check_level(request.level)?;
     let log = request.from.open()?;
-    for_kind!(log.kind(), A => {
-           let TrainingEvents {
-    spec, observed, counts } = log.read::<A>(progress)?;
-           train_kind(request, &spec, &observed, counts, progress)
-       })
+    for_kind!(log.kind(), A => train_kind(request, log.read::<A>(progress)?, progress))
 }
 
 fn train_kind<A: ActionKind>(
     request: &TrainRequest,
-    spec: &ModelSpec,
-    observed: &[Observed<Context, A>],
-    counts: Counts,
+    events: TrainingEvents<A>,
     progress: &dyn Progress,
 ) -> Result<(AnyModel, TrainReport), JobError> {
+    let TrainingEvents {
+        spec,
+        observed,
+        counts,
+    } = events;
+    let (spec, observed) = (&spec, observed.as_slice());
     let Done {
         candidate,
         trained,

@@ -2,19 +2,23 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
+use egret::Objective;
+
 use crate::reader::{OnBad, ReadError, Reader, expand};
-use crate::record::{Record, RowError};
+use crate::record::{Record, RowError, named_context};
 
 /// Reads many files as one log, in order of `seq`, then of `loop`. Each file must be in that order itself.
 ///
 /// Where files overlap, a record that is in both comes out once. Two different records with one `seq` and `loop` are an
-/// error: one of them is wrong, or they belong to two logs.
+/// error: one of them is wrong, or they belong to two logs. So are records of two objectives.
 ///
 /// Every file is open at once, with a few thousand rows in memory.
 pub struct Merge {
     sources: Vec<Source>,
     heads: BinaryHeap<Reverse<(Key, usize)>>,
     last: Option<(Record, PathBuf, u64)>,
+    /// The objective that was met first, and where.
+    objective: Option<(Objective, PathBuf)>,
     duplicates: u64,
     started: bool,
     ended: bool,
@@ -42,6 +46,7 @@ impl Merge {
             sources: sources.collect::<Result<_, ReadError>>()?,
             heads: BinaryHeap::new(),
             last: None,
+            objective: None,
             duplicates: 0,
             started: false,
             ended: false,
@@ -74,7 +79,7 @@ impl Merge {
             if let Some((last, other, other_row)) = &self.last
                 && (last.seq, &last.loop_name) == (record.seq, &record.loop_name)
             {
-                if *last == record {
+                if same(last, &record) {
                     self.duplicates += 1;
                     continue;
                 }
@@ -107,6 +112,21 @@ impl Merge {
         };
         let seq = record.seq.ok_or(RowError::Missing { field: "seq" });
         let key = (seq.map_err(refused)?, record.loop_name.clone());
+        if let Some(objective) = record.objective {
+            let known = self
+                .objective
+                .get_or_insert((objective, source.file.clone()));
+            if known.0 != objective {
+                return Err(refused(RowError::Field {
+                    field: "objective",
+                    problem: format!(
+                        "{objective} here and {} in {}: losses of two objectives do not make one log",
+                        known.0,
+                        known.1.display()
+                    ),
+                }));
+            }
+        }
         if let Some(before) = before
             && key < *before
         {
@@ -119,6 +139,16 @@ impl Merge {
         self.heads.push(Reverse((key, place)));
         Ok(())
     }
+}
+
+/// Whether two records say the same, in whatever format they were.
+fn same(one: &Record, other: &Record) -> bool {
+    if one == other {
+        return true;
+    }
+    let mut alike = one.clone();
+    alike.context.clone_from(&other.context);
+    named_context::same(&one.context, &other.context) && alike == *other
 }
 
 fn named(record: &Record) -> String {

@@ -4,7 +4,6 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egret::Context;
 use serde_json::json;
 
 use crate::format::Format;
@@ -20,15 +19,12 @@ use crate::record::{Record, RowError, bad_row::BadRow};
 ///
 /// A folder stands for its `*.parquet`, `*.jsonl` and `*.dsjson` files in order of name, and for those of its folders. The
 /// ending of a name tells the format; the first bytes do where it does not.
-///
-/// Named features are brought into the order of the first record.
 pub struct Reader {
     files: VecDeque<(PathBuf, u64)>,
     source: Option<(Arc<Path>, u64, Source)>,
     on_bad: OnBad,
     aside: Option<BufWriter<OutputFile>>,
     skipped: u64,
-    features: Option<Arc<[String]>>,
     dsjson: dsjson::Missing,
     bytes: u64,
     done: u64,
@@ -79,7 +75,6 @@ impl Reader {
             on_bad,
             aside,
             skipped: 0,
-            features: None,
             dsjson: dsjson::Missing::default(),
             done: 0,
             ended: false,
@@ -89,12 +84,6 @@ impl Reader {
     /// The interval of the actions, for dsjson that does not say it.
     pub fn with_interval(mut self, low: f64, high: f64) -> Self {
         self.dsjson.interval = Some((low, high));
-        self
-    }
-
-    /// Hashes the features of dsjson to 2^`bits` places, which allows text features. At most 30 bits.
-    pub fn with_hashed_features(mut self, bits: u32) -> Self {
-        self.dsjson.hash_bits = Some(bits.min(30));
         self
     }
 
@@ -130,11 +119,6 @@ impl Reader {
     /// How many rows were skipped so far.
     pub fn skipped(&self) -> u64 {
         self.skipped
-    }
-
-    /// The names of the features, if the first record has them.
-    pub fn features(&self) -> Option<&[String]> {
-        self.features.as_deref()
     }
 
     /// Skips a record that was read well but cannot be used, for this reason. An error under [`OnBad::Stop`].
@@ -221,10 +205,7 @@ impl Reader {
                     self.source = None;
                     continue;
                 }
-                Some(Ok(mut record)) => match align(&mut self.features, &mut record) {
-                    Ok(()) => return Ok(Some(Row::Good(Box::new(record)))),
-                    Err(error) => self.bad(&record, error),
-                },
+                Some(Ok(record)) => return Ok(Some(Row::Good(Box::new(record)))),
                 Some(Err(bad)) => bad,
             };
             return Ok(Some(Row::Bad(self.file(), bad)));
@@ -312,45 +293,6 @@ impl Iterator for Reader {
         self.ended = !matches!(next, Some(Ok(_)));
         next
     }
-}
-
-/// Brings named features into the order of the first record; an error if the names differ.
-fn align(known: &mut Option<Arc<[String]>>, record: &mut Record) -> Result<(), RowError> {
-    let Some(names) = &record.features else {
-        return Ok(());
-    };
-    let Some(known) = known else {
-        let mut sorted: Vec<&String> = names.iter().collect();
-        sorted.sort_unstable();
-        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            let name = pair[0];
-            return Err(RowError::Unreadable(format!(
-                "context: the feature {name:?} is given twice"
-            )));
-        }
-        *known = Some(names.clone());
-        return Ok(());
-    };
-    if names == known {
-        record.features = Some(known.clone());
-        return Ok(());
-    }
-    let differs = || RowError::Features {
-        found: names.join(", "),
-        expected: known.join(", "),
-    };
-    let values = record.context.as_dense().ok_or_else(differs)?;
-    if names.len() != known.len() {
-        return Err(differs());
-    }
-    let place = |wanted: &String| names.iter().position(|name| name == wanted);
-    let values: Option<Vec<f64>> = known
-        .iter()
-        .map(|wanted| place(wanted).map(|place| values[place]))
-        .collect();
-    record.context = Context::dense(values.ok_or_else(differs)?)?;
-    record.features = Some(known.clone());
-    Ok(())
 }
 
 /// The files that files and folders stand for, in order.

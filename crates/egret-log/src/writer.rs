@@ -2,7 +2,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use egret::{ActionKind, Context, Decision, EventLog, Loss, Space};
+use egret::{ActionKind, Context, Decision, EventLog, ModelSpec, Objective, Outcome, Space};
 
 use crate::format::Format;
 use crate::json::{self, dsjson};
@@ -28,7 +28,6 @@ use crate::record::{Record, WriteError};
 /// ```
 pub struct Writer {
     sink: Sink,
-    features: Option<Arc<[String]>>,
     missing: dsjson::Missing,
     /// The space of the event appended last.
     space: Option<Arc<Space>>,
@@ -61,17 +60,10 @@ impl Writer {
         };
         Ok(Self {
             sink,
-            features: None,
             missing: dsjson::Missing::default(),
             space: None,
             rows: 0,
         })
-    }
-
-    /// Names for the features of records that have none. In Parquet each becomes a column.
-    pub fn with_features(mut self, names: impl Into<Arc<[String]>>) -> Self {
-        self.features = Some(names.into());
-        self
     }
 
     /// The interval of the actions, for records without `mu` that are written as dsjson.
@@ -82,17 +74,6 @@ impl Writer {
 
     /// Adds a record. An error if a reader would refuse it; the writer can go on without it.
     pub fn write(&mut self, record: &Record) -> Result<(), WriteError> {
-        match &self.features {
-            Some(names) if record.features.is_none() => {
-                let mut record = record.clone();
-                record.features = Some(names.clone());
-                self.write_named(&record)
-            }
-            _ => self.write_named(record),
-        }
-    }
-
-    fn write_named(&mut self, record: &Record) -> Result<(), WriteError> {
         record.check()?;
         match &mut self.sink {
             Sink::Parquet(writer) => writer.write(record)?,
@@ -130,26 +111,39 @@ impl Writer {
     }
 }
 
-/// The log of a [`DecisionLoop`](egret::DecisionLoop): `seq` counts the events as they come.
+/// The log of a [`DecisionLoop`](egret::DecisionLoop): `seq` counts the events as they come. Of named features it keeps what
+/// the schema lets reach a log.
 impl<A: ActionKind> EventLog<A> for Writer {
     type Error = WriteError;
 
     fn append(
         &mut self,
-        space: &Space,
+        spec: &ModelSpec,
         x: &Context,
         decision: &Decision<A>,
-        loss: Option<Loss>,
+        outcome: Option<Outcome>,
     ) -> Result<(), WriteError> {
-        if self.space.as_deref() != Some(space) {
-            self.space = Some(Arc::new(space.clone()));
+        if self.space.as_deref() != Some(&spec.space) {
+            self.space = Some(Arc::new(spec.space.clone()));
         }
-        let record = Record {
+        let x = match (x.as_named(), &spec.features) {
+            (Some(features), Some(schema)) => schema.for_log(features).into(),
+            _ => x.clone(),
+        };
+        let mut record = Record {
             seq: Some(self.rows),
             mu: self.space.clone(),
-            loss,
-            ..Record::new(x.clone(), decision)
+            schema_hash: spec
+                .features
+                .as_ref()
+                .map(|schema| schema.content_hash().to_owned()),
+            loss: outcome.map(|outcome| outcome.loss),
+            ..Record::new(x, decision)
         };
+        if spec.objective != Objective::LOSS {
+            record.objective = Some(spec.objective);
+            record.outcome = outcome.map(|outcome| outcome.value);
+        }
         self.write(&record)
     }
 }

@@ -7,6 +7,7 @@
 //! | `normalizer` | β on the settings of the paper's Table 1                     | mixture below betting                  |
 //! | `decision`   | a batch of 8 decided and learned, after 4,000 decisions      | per decision: 20 µs mixture, 8 µs exact |
 //! | `tau`        | a decision at one τ                                          | exact is flat, mixture grows with τ    |
+//! | `width`      | the default model: one event of 20 features decided, learned | at most twice the first, however wide  |
 //!
 //! Groups with a throughput say so in elements: numbers, predictions or decisions a second. `--test` runs each once, on
 //! small sizes. Times are of one thread; on a busy machine the lowest of several runs is nearest the truth.
@@ -17,8 +18,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use egret::{
     ArgminDispersion, BettingMartingale, CappedIgw, Context, DrawBuffers, Draws, EventRng, Example,
     Explorer, FixedSample, GammaSchedule, Igw, Interval, Learner, LearningRate, LinearArgmin, Loss,
-    LossCurve, MixtureMartingale, Normalization, Normalizer, Observed, RegressionOracle, Settings,
-    Stream, Tolerance, Weight,
+    LossCurve, MixtureMartingale, Model, Normalization, Normalizer, Observed, RegressionOracle,
+    Settings, Stream, Tolerance, Weight,
 };
 
 const FEATURES: usize = 10;
@@ -207,6 +208,57 @@ fn tau(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// 20 features, all that there are or at any of so many columns. No two of 4,000 contexts are alike.
+fn width(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("width");
+    group.throughput(Throughput::Elements(1));
+    group.sample_size(20);
+    for columns in [PRESENT, 1_000, 10_000, 100_000, 1_000_000] {
+        let actions = Interval::new(0.0, 1.0).expect("in order");
+        let mut model = Model::new(actions, columns).expect("a model");
+        let contexts: Vec<Context> = (0..warm_batches() * BATCH as u64)
+            .map(|event| present(event, columns))
+            .collect();
+        let mut event = 0;
+        let mut play = || {
+            let x = &contexts[event as usize % contexts.len()];
+            let decision = model.decide(event, x).expect("an action");
+            let loss = Loss::new((decision.action - 0.25).abs()).expect("in range");
+            model
+                .learn(&decision.observed(x, loss))
+                .expect("a good event");
+            event += 1;
+        };
+        let mut warm = false;
+        group.bench_function(format!("{columns} columns"), |bencher| {
+            if !warm {
+                (0..contexts.len()).for_each(|_| play());
+                warm = true;
+            }
+            bencher.iter(&mut play);
+        });
+    }
+    group.finish();
+}
+
+const PRESENT: usize = 20;
+
+fn present(event: u64, columns: usize) -> Context {
+    let mut rng = EventRng::new(4, event, Stream::World);
+    if columns == PRESENT {
+        let mut x = vec![0.0; PRESENT];
+        rng.fill_unit(&mut x);
+        return Context::dense(x).expect("finite");
+    }
+    let mut entries = Vec::new();
+    while entries.len() < PRESENT {
+        entries.push(((rng.unit() * columns as f64) as u32, rng.unit()));
+        entries.sort_unstable_by_key(|&(column, _)| column);
+        entries.dedup_by_key(|&mut (column, _)| column);
+    }
+    Context::sparse(columns, entries).expect("sorted")
+}
+
 fn capped(normalization: Normalization) -> Explorer {
     Explorer::CappedIgw(CappedIgw {
         normalization,
@@ -265,5 +317,5 @@ fn target(x: &Context) -> f64 {
     1.0 / (1.0 + (-score).exp())
 }
 
-criterion_group!(benches, rng, fhat, normalizer, decision, tau);
+criterion_group!(benches, rng, fhat, normalizer, decision, tau, width);
 criterion_main!(benches);

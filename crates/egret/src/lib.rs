@@ -61,8 +61,10 @@ mod sampling;
 
 pub use codec::{LoadError, ShortText, ShortTextError};
 pub use event::{
-    Action, Batch, Context, ContextError, Density, Item, Loss, Propensity, PseudoLoss, Vector,
-    Vectors, Weight,
+    Action, Batch, Categories, Context, ContextError, Density, Direction, FeatureCounts,
+    FeatureError, FeatureSchema, FeatureValue, Features, Field, FieldCounts, FieldKind,
+    Interaction, Item, LogRule, Loss, NumberScale, Objective, ObjectiveTextError, Outcome, Outside,
+    Propensity, PseudoLoss, SchemaError, SchemaSample, Vector, Vectors, Weight,
 };
 pub use explorer::{
     CappedDraw, CappedIgw, Corral, CorralUpdate, DecideError, Decision, DensityKind, Explorer,
@@ -75,9 +77,9 @@ pub use measure::{
     UniformSphere,
 };
 pub use model::{
-    ActionError, ActionKind, ActionSpace, AnyAction, AnyModel, DecisionLoop, EmbeddingRows,
-    EventLog, Items, Kind, KindError, LoopError, Model, ModelError, ModelSpec, NoLog, Space,
-    SpaceError,
+    ActionError, ActionKind, ActionSpace, AnyAction, AnyModel, Contexts, DecisionLoop,
+    EmbeddingRows, EventLog, Items, Kind, KindError, LoopError, Model, ModelError, ModelSpec,
+    NoLog, Space, SpaceError,
 };
 pub use normalizer::{
     BettingMartingale, Certificate, CertifiedBy, DrawBuffers, Draws, FixedSample,
@@ -89,8 +91,8 @@ pub use oracle::{
     CurveNetwork, CurveSettings, Embeddings, Example, FeaturesFrom, Forecaster, FourierRegression,
     FourierSettings, FunctionOnInterval, FunctionOracle, JointFeatures, LatentOutcome,
     LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LossCurve, MonotonePieces,
-    NanPrediction, NetworkArgmin, OracleSpec, OracleSpecError, OracleTextError, PiecewiseConstant,
-    RegressionOracle, ScalarFeatures, Scaling, VectorFeatures, features_from,
+    NamedFeatures, NanPrediction, NetworkArgmin, OracleSpec, OracleSpecError, OracleTextError,
+    PiecewiseConstant, RegressionOracle, ScalarFeatures, Scaling, VectorFeatures, features_from,
 };
 pub use sampling::{Igw, NormalizingConstant, RelativeError, SampleError};
 

@@ -7,8 +7,8 @@ use std::cell::Cell;
 
 use egret::{
     Action, ArgminDispersion, CappedIgw, Catalogue, Context, Explorer, FunctionOracle, Interval,
-    Item, Learner, LearningRate, LinearArgmin, Loss, Normalization, Product, Settings, UniformBox,
-    Vector, Vectors,
+    Item, Learner, LearningRate, LinearArgmin, Loss, Model, Normalization, Product, Settings,
+    UniformBox, Vector, Vectors,
 };
 
 /// The system's allocator, counting what each thread asks of it.
@@ -115,6 +115,29 @@ fn a_warm_decision_on_the_line_allocates_nothing() {
     for explorer in capped.into_iter().chain(others) {
         let (mut learner, x) = learner_on_the_line(explorer);
         assert_eq!(warm(&mut learner, &x), 0, "{explorer:?}");
+    }
+}
+
+/// Few features among very many, of which the model has met some.
+#[test]
+fn a_warm_decision_in_a_wide_context_allocates_nothing() {
+    let width = 1_000_000;
+    let measure = Interval::new(0.0, 1.0).expect("in order");
+    let mut model = Model::new(measure, width).expect("a model");
+    let x = |first: u32| {
+        let entries = (first..first + 20).map(|feature| (feature, 1.0)).collect();
+        Context::sparse(width, entries).expect("sorted")
+    };
+    for event in 0..50 {
+        let decision = model.decide(event, &x(100)).expect("an action");
+        let loss = Loss::new((decision.action - 0.75).abs()).expect("in range");
+        model
+            .learn(&decision.observed(&x(100), loss))
+            .expect("a good event");
+    }
+    let mut learner = model.into_learner();
+    for first in [100, 110, 500_000] {
+        assert_eq!(warm(&mut learner, &x(first)), 0, "{first}");
     }
 }
 

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use egret_lab::paper::{
     COLUMNS, Findings, ITERATIONS, OfflineMethod, OfflineStudy, OnlineStudy, Subject, greedy_share,
@@ -277,6 +277,12 @@ fn papers_sets(args: &PaperArgs, findings: &mut Findings) -> Result<Vec<Supervis
         }
     }
     let missing = findings.missing.join(", ");
+    if data.is_empty() && args.openml {
+        bail!(
+            "none of the paper's data sets could be had: {}",
+            findings.missing[0]
+        );
+    }
     ensure!(
         !data.is_empty(),
         "the folder has none of the paper's data sets: files are named by OpenML id, as 150_covertype.parquet"

@@ -57,7 +57,7 @@ pub fn check(args: &CheckArgs) -> Result<(String, bool)> {
         }
     }
     if fault {
-        text += "\nMend these rows, or skip them with --skip-bad FILE.\n";
+        text += "\nMend these rows, or let other commands skip them with --skip-bad FILE.\n";
     }
     Ok((text, fault))
 }

@@ -24,7 +24,7 @@ pub struct ConvertArgs {
     /// The format of the file, if its name does not tell it
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
-    /// Names for features that have none: each becomes a column
+    /// Names for the numbers of contexts without names: in Parquet each becomes a column
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     features: Vec<String>,
     /// Print one JSON object and nothing else

@@ -1,11 +1,12 @@
 use anyhow::Result;
 use clap::Args;
 use comfy_table::{Table, presets};
-use egret::{Density, Loss};
+use egret::{Density, FeatureValue, Loss};
 use egret_jobs::Silent;
 use egret_jobs::head::{HeadRequest, head as run};
 use egret_log::Record;
 use egret_report::numerals::short;
+use serde_json::json;
 
 use super::InputArgs;
 
@@ -73,13 +74,19 @@ fn cells(record: &Record) -> [String; 9] {
 
 fn context(record: &Record) -> String {
     let mut parts = Vec::new();
+    if let Some(features) = record.context.as_named() {
+        features.for_each_leaf(|name, value| match value {
+            FeatureValue::Missing => {}
+            FeatureValue::Number(number) => parts.push(format!("{name}: {}", short(*number))),
+            FeatureValue::Text(text) => parts.push(format!("{name}: {text}")),
+            other => parts.push(format!("{name}: {}", json!(other))),
+        });
+    }
     record.context.for_each(|feature, value| {
-        let name = match &record.features {
-            Some(names) => format!("{}: ", names[feature]),
-            None if record.context.as_dense().is_none() => format!("{feature}: "),
-            None => String::new(),
-        };
-        parts.push(name + &short(value));
+        parts.push(match record.context.as_dense() {
+            Some(_) => short(value),
+            None => format!("{feature}: {}", short(value)),
+        });
     });
     parts.join(", ")
 }

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::Args;
 use egret_jobs::merge::{MergeRequest, merge as run};
 
@@ -36,7 +36,12 @@ pub fn merge(args: &MergeArgs) -> Result<String> {
         output: args.output.clone(),
         format: args.format.map(Into::into),
     };
-    let report = run(&request, &JobBar::new("merging", args.json))?;
+    let merged = run(&request, &JobBar::new("merging", args.json));
+    // Here no row can be skipped, and none is advised to be.
+    let report = merged.map_err(|error| match error.can_skip() {
+        true => anyhow!("{error}"),
+        false => error.into(),
+    })?;
     if args.json {
         return Ok(serde_json::to_string(&report)? + "\n");
     }

@@ -67,9 +67,6 @@ pub struct InputArgs {
     /// The highest action, for dsjson that does not say it
     #[arg(long, requires = "low", allow_negative_numbers = true)]
     high: Option<f64>,
-    /// Hash the features of dsjson to 2^BITS places, which allows text features
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=30))]
-    hash_bits: Option<u32>,
     /// Skip bad rows; write them to this file with place and reason. Without it the first bad row is an error
     #[arg(long, value_name = "FILE")]
     skip_bad: Option<PathBuf>,
@@ -80,7 +77,6 @@ impl InputArgs {
         LogSource {
             skip_bad: self.skip_bad.clone(),
             interval: self.low.zip(self.high),
-            hash_bits: self.hash_bits,
             ..LogSource::new(&self.logs)
         }
     }

@@ -52,7 +52,9 @@ fn text(summary: &Summary) -> String {
         row("time", format!("{first} to {last}"));
     }
     row("actions", counts(&summary.actions));
-    row("features", counts(&summary.context_dims));
+    if !summary.context_dims.is_empty() {
+        row("features", counts(&summary.context_dims));
+    }
     row("point masses", summary.point_masses.to_string());
     if let Some(density) = &summary.density {
         row("density", spread(density));
@@ -84,6 +86,7 @@ fn text(summary: &Summary) -> String {
         ("loops", &summary.loops),
         ("modes", &summary.modes),
         ("settings versions", &summary.settings_versions),
+        ("named features", &summary.features),
         ("other columns", &summary.extras),
     ] {
         if !counted.is_empty() {

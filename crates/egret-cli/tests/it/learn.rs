@@ -139,7 +139,7 @@ fn a_winner_is_selected_and_can_be_valued() {
     run("ope", &["--policy", &policy]);
 
     let list = folder.join("candidates.json");
-    let candidates = r#"[{"oracle": {"least_squares": {"forecaster": "Ridge", "lambda": 1.0, "squares": true}},
+    let candidates = r#"[{"oracle": {"least_squares": {"forecaster": "ridge", "lambda": 1.0, "squares": true}},
         "method": {"clipped_ips": {"cap": 5.0, "point_masses": "leave_out"}}, "epochs": 1, "steps": 1}]"#;
     fs::write(&list, candidates).expect("written");
     let printed = run(

@@ -19,7 +19,7 @@ pub fn log(name: &str, rows: u64) -> (PathBuf, PathBuf) {
             "context": [seq as f64, 0.5],
             "mu": {"interval": {"low": 0.0, "high": 10.0}},
             "action": seq as f64 % 10.0,
-            "propensity": if point_mass { "atom" } else { "density" },
+            "propensity": if point_mass { "pointMass" } else { "density" },
             "density": (!point_mass).then_some(2.0),
             "z": 0.5,
             "loss": 0.25,

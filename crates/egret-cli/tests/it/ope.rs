@@ -332,7 +332,7 @@ fn point_masses_count_with_weight_zero_and_are_said() {
     let file = path("ope-point-masses.jsonl");
     let drawn = r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"density","density":0.5,"loss":0.5,"q":1.0}"#;
     let point_mass =
-        r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"atom","loss":0.0,"q":1.0}"#;
+        r#"{"v":1,"context":[0.5],"action":0.25,"propensity":"pointMass","loss":0.0,"q":1.0}"#;
     fs::write(&file, [drawn, point_mass, drawn, point_mass].join("\n")).expect("written");
     let table = path("ope-point-masses.parquet");
     stdout(egret(&["log", "convert", &file, "-o", &table]));

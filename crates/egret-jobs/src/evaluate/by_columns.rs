@@ -138,11 +138,9 @@ impl Columns {
                 return Err(JobError::field(&place, column.name(), NO_NUMBER));
             }
         }
-        let [_, versions, pass_probs] = [0, 1, 2].map(|place| {
-            let column = batch.column(self.required.len() + place);
-            (0..column.len()).filter_map(move |row| column.get(row))
-        });
-        for version in versions {
+        let [_, versions, pass_probs] =
+            [0, 1, 2].map(|place| batch.column(self.required.len() + place));
+        for version in (0..versions.len()).filter_map(|row| versions.get(row)) {
             if version != f64::from(VERSION) {
                 return Err(JobError::Log(format!(
                     "{}: version {version} of the record is not known here, expected {VERSION}",
@@ -150,8 +148,9 @@ impl Columns {
                 )));
             }
         }
-        pass_probs
-            .into_iter()
+        // Who does not say otherwise kept every event.
+        (0..pass_probs.len())
+            .map(|row| pass_probs.get(row).unwrap_or(1.0))
             .try_for_each(|found| same_pass_prob(pass_prob, found))
     }
 

@@ -375,9 +375,7 @@ impl Scan<'_> {
                 continue;
             }
             self.check_space(&place, &record)?;
-            if let Some(found) = record.pass_prob {
-                same_pass_prob(pass_prob, found)?;
-            }
+            same_pass_prob(pass_prob, record.pass_prob.unwrap_or(1.0))?;
             let Some(loss) = record.loss else {
                 tally.left_out.without_loss += 1;
                 continue;

@@ -148,6 +148,9 @@ impl<'a> Checked<'a> {
         if policies.is_empty() {
             return Err(JobError::request("policies", "name at least one"));
         }
+        if request.draws == 0 {
+            return Err(JobError::request("draws", "0: give 1 or more"));
+        }
         let names: Vec<&str> = policies.iter().map(|policy| &*policy.name).collect();
         for (place, name) in names.iter().enumerate() {
             if names[..place].contains(name) {

@@ -39,8 +39,10 @@ pub struct Summary {
     pub last_time: Option<String>,
     /// Records by kind of action.
     pub actions: BTreeMap<String, u64>,
-    /// Records by number of features.
+    /// Records by number of features, where these have no names.
     pub context_dims: BTreeMap<usize, u64>,
+    /// Records by named features that are not missing.
+    pub features: BTreeMap<String, u64>,
     /// Records without a density.
     pub point_masses: u64,
     /// How densities are spread.

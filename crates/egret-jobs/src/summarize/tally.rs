@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use egret::Density;
+use egret::{Density, FeatureValue};
 use egret_log::{LossSource, Record, Time};
 
 use super::quantile_sketch::QuantileSketch;
@@ -54,10 +54,17 @@ impl Tally {
             self.times = Some((first.min(time), last.max(time)));
         }
         count(&mut summary.actions, record.action.kind().to_string());
-        *summary
-            .context_dims
-            .entry(record.context.dim())
-            .or_default() += 1;
+        match record.context.as_named() {
+            None => {
+                let dim = record.context.dim();
+                *summary.context_dims.entry(dim).or_default() += 1;
+            }
+            Some(features) => features.for_each_leaf(|name, value| {
+                if !matches!(value, FeatureValue::Missing) {
+                    count_name(&mut summary.features, name);
+                }
+            }),
+        }
         match record.propensity().density() {
             Some(density) => self.densities.add(Density::get(density)),
             None => summary.point_masses += 1,
@@ -78,12 +85,7 @@ impl Tally {
             count(&mut summary.settings_versions, version.to_string());
         }
         for (name, _) in record.extras() {
-            match summary.extras.get_mut(name) {
-                Some(count) => *count += 1,
-                None => {
-                    summary.extras.insert(name.to_owned(), 1);
-                }
-            }
+            count_name(&mut summary.extras, name);
         }
         self.add_seq(record);
     }
@@ -149,6 +151,13 @@ impl Tally {
                 .collect(),
             ..self.summary
         }
+    }
+}
+
+fn count_name(counts: &mut BTreeMap<String, u64>, name: &str) {
+    match counts.get_mut(name) {
+        Some(count) => *count += 1,
+        None => count(counts, name.to_owned()),
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) use open_log::{OpenLog, TrainingEvents};
 
 use std::path::PathBuf;
 
-use egret::{ModelSpec, Space};
+use egret::{FeatureSchema, Space};
 use egret_offline::Confidence;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,8 @@ pub struct TrainingLog {
     pub log: LogSource,
     /// The action space, where the log does not say it.
     pub space: Option<Space>,
+    /// How named features become numbers; inferred from the log where this is absent.
+    pub features: Option<FeatureSchema>,
     /// The features of items: a file with one line of comma-separated numbers for each item.
     pub embeddings: Option<PathBuf>,
 }
@@ -58,9 +60,10 @@ impl TrainingLog {
             .as_deref()
             .map(read_embeddings)
             .transpose()?;
-        let context_dim = reader.context_dim();
         Ok(OpenLog {
-            spec: ModelSpec::from_parts(space, embeddings, context_dim),
+            space,
+            embeddings,
+            features: self.features.clone(),
             reader,
         })
     }

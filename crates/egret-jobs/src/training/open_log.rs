@@ -1,6 +1,9 @@
 use std::sync::Arc;
 
-use egret::{ActionKind, Context, Kind, ModelSpec, Observed, Propensity, Space};
+use egret::{
+    ActionKind, Context, Contexts, EmbeddingRows, FeatureSchema, Kind, ModelSpec, Observed,
+    Propensity, Space,
+};
 use egret_log::Record;
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +14,15 @@ use crate::progress::Progress;
 /// A log that was opened to learn from it.
 pub(crate) struct OpenLog {
     pub reader: LogReader,
-    /// The space and how long contexts are, with the default oracle.
-    pub spec: ModelSpec,
+    pub space: Space,
+    pub embeddings: Option<EmbeddingRows>,
+    /// Inferred if it is needed and absent.
+    pub features: Option<FeatureSchema>,
 }
 
 /// What can be learned from in a log.
 pub(crate) struct TrainingEvents<A> {
+    /// The space and what contexts are, with the default oracle.
     pub spec: ModelSpec,
     pub observed: Vec<Observed<Context, A>>,
     pub counts: Counts,
@@ -45,12 +51,21 @@ impl OpenLog {
         mut self,
         progress: &dyn Progress,
     ) -> Result<TrainingEvents<A>, JobError> {
-        let space = Arc::new(self.spec.space.clone());
+        let space = Arc::new(self.space.clone());
+        let context_dim = self.reader.context_dim();
         let mut counts = Counts::default();
         let mut all = Vec::new();
-        let mut kept = None;
+        let (mut kept, mut objective) = (None, None);
         while let Some((place, record)) = self.reader.next(progress)? {
             check(&record, &space, &place, &mut kept)?;
+            let own = record.objective.unwrap_or_default();
+            let first = *objective.get_or_insert(own);
+            if first != own {
+                let problem = format!(
+                    "the objective is {own}, and {first} before it: learn from each by itself"
+                );
+                return Err(JobError::field(&place, "objective", problem));
+            }
             let observed = record
                 .observed::<A>()
                 .map_err(|error| JobError::record(&place, error))?;
@@ -82,8 +97,18 @@ impl OpenLog {
                 counts.without_loss
             )));
         }
+        let named = || all.iter().filter_map(|event| event.x.as_named());
+        let contexts = match self.features {
+            Some(schema) => schema.into(),
+            None if named().next().is_none() => context_dim.into(),
+            None => {
+                let schema = FeatureSchema::infer(named());
+                Contexts::from(schema.map_err(|error| JobError::Log(error.to_string()))?)
+            }
+        };
         Ok(TrainingEvents {
-            spec: self.spec,
+            spec: ModelSpec::from_parts(self.space, self.embeddings, contexts)
+                .with_objective(objective.unwrap_or_default()),
             observed: all,
             counts,
         })

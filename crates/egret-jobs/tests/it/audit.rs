@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use egret::{Density, Propensity};
+use egret::{Density, Features, Propensity};
 use egret_jobs::audit::{AuditReport, AuditRequest, audit};
 use egret_jobs::{JobError, LogSource, Silent};
 use egret_log::Record;
@@ -143,4 +143,18 @@ fn what_cannot_be_asked_names_its_field() {
         };
         assert_eq!(*found, field);
     }
+}
+
+#[test]
+fn named_features_need_a_model_with_a_schema() {
+    let (_folder, file, start) = learned_log(20);
+    let lines = file.with_file_name("named.jsonl");
+    let mut all = read(&file);
+    all[11].context = Features::new().with("age", 3).into();
+    write(&lines, &all);
+    let done = audit(&request(&lines, Some(&start)), &Silent);
+    assert!(format!("{done:?}").contains("FeatureSchema"), "{done:?}");
+    assert_place(done, &lines, 12, Some("context"));
+    // What needs no model is audited all the same.
+    assert_eq!(audited(&lines, None).findings.events, 20);
 }

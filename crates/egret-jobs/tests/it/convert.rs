@@ -41,8 +41,16 @@ fn features_get_names() {
     named.format = Some(Format::JsonLines);
     named.features = vec!["size".to_owned(), "one".to_owned()];
     convert(&named, &Silent).expect("written");
-    let features = read(&named.output)[0].features.clone();
-    assert_eq!(features.as_deref(), Some(&named.features[..]));
+    let context = read(&named.output)[0].context.clone();
+    let features = context.as_named().expect("names were given");
+    let names: Vec<&str> = features.iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["one", "size"]);
+    named.features.pop();
+    let error = convert(&named, &Silent).expect_err("too few names");
+    assert!(
+        error.to_string().contains("row 1: context is 2 numbers"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_bad_row_is_named() {
     let (folder, file) = model();
     for (name, text, row) in [
         ("a.csv", "size,one\n0.5,1\n0.5,one\n", 3),
-        ("b.csv", "size,one\n0.5,1\n\n0.5,nan\n", 4),
+        ("b.csv", "size,one\n0.5,1\n0.5,nan\n", 3),
         ("c.csv", "size,one\n0.5\n", 2),
         ("d.jsonl", "[0.5, 1]\n{}\n", 2),
     ] {

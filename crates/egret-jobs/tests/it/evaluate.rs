@@ -273,6 +273,38 @@ fn another_space_halfway_is_refused() {
     assert_place(evaluate(&by_columns, &Silent), &second, 1, Some("mu"));
 }
 
+#[test]
+fn named_features_need_a_model_with_a_schema() {
+    let (folder, file) = log("log.jsonl", 30);
+    let model = folder.path().join("start.egret");
+    std::fs::write(&model, crate::fresh().save()).expect("written");
+    spoil(&file, &[("context", json!({"age": 3, "town": "Porto"}))]);
+    let policy = format!("capped-igw:model={}", model.display());
+    let done = evaluate(&request(&file, &[&policy]), &Silent);
+    let error = done.as_ref().expect_err("no schema").to_string();
+    assert!(error.contains("FeatureSchema"), "{error}");
+    assert_place(done.map(|_| ()), &file, 31, None);
+    // Columns know nothing of contexts.
+    evaluate(&request(&file, &["column:q"]), &Silent).expect("a report");
+}
+
+/// An event whose record does not say it was kept for certain.
+#[test]
+fn an_absent_pass_prob_is_1() {
+    for name in ["log.jsonl", "log.parquet"] {
+        let (_folder, file) = log(name, 30);
+        let mut all = records(30);
+        all[7].pass_prob = Some(1.0);
+        write(&file, &all);
+        evaluate(&request(&file, &["column:q"]), &Silent).expect("all were kept for certain");
+        all[7].pass_prob = Some(0.5);
+        write(&file, &all);
+        let done = evaluate(&request(&file, &["column:q"]), &Silent);
+        let error = done.expect_err("unequal").to_string();
+        assert!(error.contains("passProb is 1 and 0.5"), "{error}");
+    }
+}
+
 fn request_of(files: &[&Path]) -> EvaluateRequest {
     let mut request = request(files[0], &["uniform"]);
     request.log.paths = files.iter().map(|file| file.to_path_buf()).collect();

@@ -1,15 +1,21 @@
 use std::fs;
 use std::path::Path;
 
-use egret::{AnyAction, AnyModel};
+use egret::{
+    AnyAction, AnyModel, Context, DecisionLoop, FeatureSchema, Features, FieldKind, Interval,
+    LogRule, Model, Objective,
+};
+use egret_jobs::decide::{ContextSource, DecideRequest, decide};
 use egret_jobs::train::{
     CandidateRequest, SplitRequest, TrainReport, TrainRequest, TrainingLog, train,
 };
 use egret_jobs::{JobError, LogSource, Silent};
+use egret_log::{Format, Writer};
 use serde_json::json;
 
 use crate::{
-    assert_cancelled, assert_place, assert_report, assert_request, json_of, log, names_in, spoil, x,
+    assert_cancelled, assert_place, assert_report, assert_request, folder, json_of, log, names_in,
+    read, spoil, x,
 };
 
 fn request(log: &Path) -> TrainRequest {
@@ -176,4 +182,85 @@ fn what_cannot_be_asked_names_its_field() {
     let mut request = good;
     request.from.embeddings = Some(embeddings.clone());
     assert_place(train(&request, &Silent), &embeddings, 2, None);
+}
+
+/// From a loop over named features to decisions for a table, with no encoding by hand.
+#[test]
+fn named_features_go_all_the_way() {
+    let folder = folder();
+    let [file, table, model] =
+        ["log.parquet", "new.csv", "model.egret"].map(|name| folder.path().join(name));
+    let schema = FeatureSchema::new()
+        .with("income", FieldKind::number())
+        .and_then(|schema| schema.with("country", FieldKind::category(["AU", "NZ"])))
+        .and_then(|schema| schema.with("mail", FieldKind::hashed(6).logged(LogRule::Hash)))
+        .expect("a schema");
+    let objective = Objective::maximize(0.0, 50.0).expect("a range");
+    let prices = Interval::new(5.0, 50.0).expect("in order");
+    let start = Model::new(prices, schema.clone())
+        .expect("a model")
+        .with_objective(objective);
+    let writer = Writer::create(&file, Format::Parquet).expect("a folder to write to");
+    let mut shop = DecisionLoop::with_log(start, writer);
+    for event in 0..600_u64 {
+        let country = if event % 3 == 0 { "NZ" } else { "AU" };
+        let mut customer = Features::new()
+            .with("income", 1_000 * (event % 50) as i64)
+            .with("mail", format!("u{}@example.com", event % 7));
+        if event % 11 != 0 {
+            customer.set("country", country);
+        }
+        let price = shop.decide(customer).expect("an action").action;
+        let limit = if country == "NZ" { 40.0 } else { 20.0 };
+        shop.outcome(event, if price <= limit { price } else { 0.0 })
+            .expect("in the range");
+    }
+    let (_, writer) = shop.into_parts();
+    writer.finish().expect("written");
+
+    // The log has what was sent, but no address, and what came of it in its units.
+    let records = read(&file);
+    assert!(
+        records
+            .iter()
+            .all(|record| record.objective == Some(objective))
+    );
+    assert!(
+        records
+            .iter()
+            .all(|record| record.schema_hash.as_deref() == Some(schema.content_hash()))
+    );
+    let features = records[1].context.as_named().expect("names");
+    assert_eq!(features.get("income"), Some(&1_000.into()));
+    let mail = serde_json::to_string(features.get("mail").expect("a hash")).expect("JSON");
+    assert!(mail.starts_with("\"#"), "{mail}");
+
+    // A schema is inferred from it, and the model decides for a table that nobody encoded.
+    let request = TrainRequest {
+        from: TrainingLog {
+            log: LogSource::new([&file]),
+            ..TrainingLog::default()
+        },
+        ..TrainRequest::default()
+    };
+    let (trained, _) = train(&request, &Silent).expect("a model");
+    assert_eq!(trained.spec().objective, objective);
+    let inferred = trained.spec().features.clone().expect("a schema");
+    let kinds: Vec<&str> = inferred.fields().map(|(name, _)| name).collect();
+    assert_eq!(kinds, ["country", "income", "mail"]);
+    fs::write(&model, trained.save()).expect("written");
+    fs::write(&table, "income,country,hat\n12000,NZ,true\n,FR,\n").expect("written");
+    let request = DecideRequest {
+        model,
+        contexts: ContextSource::Table(table),
+        first_event: 1_000,
+    };
+    let decided = decide(&request, &Silent).expect("two decisions").decisions;
+    let x: Context = Features::new()
+        .with("income", 12_000)
+        .with("country", "NZ")
+        .with("hat", true)
+        .into();
+    let expected = trained.decide(1_000, &x).expect("an action");
+    assert_eq!((decided.len(), &decided[0].action), (2, &expected.action));
 }

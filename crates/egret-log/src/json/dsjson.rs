@@ -1,6 +1,7 @@
+use std::collections::BTreeMap;
 use std::fmt;
 
-use egret::{AnyAction, Density, Loss, Space};
+use egret::{AnyAction, Context, Density, FeatureValue, Features, Loss, Space};
 use serde::Deserialize;
 use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
@@ -10,6 +11,7 @@ use crate::record::{
     Record, RowError,
     draft::{ContextForm, Draft},
     mu_cache::MuCache,
+    outcome,
 };
 
 /// What dsjson does not say itself.
@@ -17,8 +19,6 @@ use crate::record::{
 pub(crate) struct Missing {
     /// The interval of the actions.
     pub(crate) interval: Option<(f64, f64)>,
-    /// Features are hashed to so many bits.
-    pub(crate) hash_bits: Option<u32>,
 }
 
 /// The record as one line of dsjson, without the end of the line.
@@ -29,7 +29,8 @@ pub(crate) fn write(record: &Record, missing: Missing, out: &mut Vec<u8>) -> Res
     let AnyAction::Number(action) = record.action else {
         return Err(unfit("has no number as its action"));
     };
-    let loss = record.loss.ok_or(unfit("has no loss yet"))?;
+    let loss = outcome::loss(record.loss, record.outcome, record.objective.as_ref())?;
+    let loss = loss.ok_or(unfit("has no loss yet"))?;
     let density = record.propensity.density();
     let density = density.ok_or(unfit("was a point mass, which has no density"))?;
     let length = length(record.mu.as_deref(), missing.interval)?;
@@ -52,7 +53,7 @@ pub(crate) fn write(record: &Record, missing: Missing, out: &mut Vec<u8>) -> Res
     if let Some(passed) = record.pass_prob {
         line.insert("pdrop".to_owned(), json!(1.0 - passed));
     }
-    line.insert("c".to_owned(), json!({ "x": features(record) }));
+    line.insert("c".to_owned(), shared(&record.context));
     let mut own = Vec::new();
     json::write(record, &mut own);
     // As text, for a map would sort its names.
@@ -79,19 +80,21 @@ fn length(mu: Option<&Space>, interval: Option<(f64, f64)>) -> Result<f64, RowEr
     }
 }
 
-fn features(record: &Record) -> Value {
-    match (record.context.as_dense(), &record.features) {
-        (Some(values), None) => json!(values),
-        (Some(values), Some(names)) => {
-            let named = names.iter().cloned().zip(values.iter().map(|&v| json!(v)));
-            Value::Object(named.collect())
-        }
-        (None, _) => {
-            let (indices, values) = sparse_parts(&record.context);
-            let named = indices.iter().zip(values);
-            Value::Object(named.map(|(i, v)| (i.to_string(), json!(v))).collect())
-        }
+/// What stands under `c`: named features as they are, numbers under `x`.
+fn shared(context: &Context) -> Value {
+    if let Some(features) = context.as_named() {
+        let features = features.iter();
+        let members = features
+            .filter_map(|(name, value)| Some((name, member(name, value, list_for_vowpal_wabbit)?)));
+        return json!(members.collect::<Features>());
     }
+    if let Some(values) = context.as_dense() {
+        return json!({ "x": values });
+    }
+    let (indices, values) = sparse_parts(context);
+    let named = indices.iter().zip(values);
+    let named: Map<String, Value> = named.map(|(i, v)| (i.to_string(), json!(v))).collect();
+    json!({ "x": named })
 }
 
 /// What is needed of a line.
@@ -101,7 +104,7 @@ struct Line {
     timestamp: Option<String>,
     event_id: Option<String>,
     pdrop: Option<f64>,
-    context: Value,
+    context: Option<FeatureValue>,
     own: Option<Draft>,
 }
 
@@ -184,12 +187,7 @@ pub(crate) fn read(text: &[u8], missing: Missing, cache: &mut MuCache) -> Result
     draft.action = Some(AnyAction::Number(label.action));
     draft.density = Some(label.pdf_value * (high - low));
     draft.loss = Some(label.cost);
-    let mut found = Vec::new();
-    collect("c", &line.context, &mut found)?;
-    draft.context = Some(match missing.hash_bits {
-        None => named(found)?,
-        Some(bits) => hashed(found, bits),
-    });
+    draft.context = Some(ContextForm::Named(named(line.context)?));
     draft.finish()
 }
 
@@ -213,91 +211,155 @@ fn agrees(record: &Record, label: &Label, missing: Missing) -> Result<(), RowErr
     }
 }
 
-enum Feature {
-    Number(f64),
-    Text(String),
+/// The features below `c`.
+fn named(context: Option<FeatureValue>) -> Result<Features, RowError> {
+    let fields = match context {
+        None | Some(FeatureValue::Missing) => return Ok(Features::new()),
+        Some(FeatureValue::Object(fields)) => fields,
+        Some(_) => {
+            return Err(RowError::Field {
+                field: "c",
+                problem: "expected an object of features".to_owned(),
+            });
+        }
+    };
+    if fields.contains_key("_multi") {
+        return Err(unfit("has a list of actions to choose from"));
+    }
+    let fields = fields.iter();
+    let members = fields.filter_map(|(name, value)| Some((name, member(name, value, list)?)));
+    Ok(members.collect())
 }
 
-/// The features of a context with their paths. Names that start with `_` are not features.
-fn collect(path: &str, value: &Value, out: &mut Vec<(String, Feature)>) -> Result<(), RowError> {
+/// A member of an object, unless it is null or Vowpal Wabbit's own: names that start with `_` are not features.
+fn member(
+    name: &str,
+    value: &FeatureValue,
+    list: fn(&[FeatureValue]) -> FeatureValue,
+) -> Option<FeatureValue> {
     match value {
-        Value::Null => {}
-        Value::Bool(flag) => {
-            out.push((path.to_owned(), Feature::Number(f64::from(u8::from(*flag)))))
+        _ if name.starts_with('_') => None,
+        FeatureValue::Missing => None,
+        FeatureValue::Object(fields) => {
+            let fields = fields.iter();
+            let members = fields.filter_map(|(name, value)| {
+                let value = member(name, value, list)?;
+                Some((name.clone(), value))
+            });
+            Some(FeatureValue::Object(members.collect()))
         }
-        Value::Number(number) => {
-            let number = number.as_f64().unwrap_or(f64::NAN);
-            out.push((path.to_owned(), Feature::Number(number)));
-        }
-        Value::String(text) => out.push((path.to_owned(), Feature::Text(text.clone()))),
-        Value::Array(values) => {
-            for (place, value) in values.iter().enumerate() {
-                collect(&format!("{path}[{place}]"), value, out)?;
-            }
-        }
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                if name == "_multi" {
-                    return Err(unfit("has a list of actions to choose from"));
+        FeatureValue::List(values) => Some(list(values)),
+        other => Some(other.clone()),
+    }
+}
+
+/// A list as it is. An element has no name of its own.
+fn list(values: &[FeatureValue]) -> FeatureValue {
+    let element = |value| member("", value, list).unwrap_or(FeatureValue::Missing);
+    FeatureValue::List(values.iter().map(element).collect())
+}
+
+/// A list as Vowpal Wabbit reads it: of numbers and objects. In any other each text is a feature that counts how often it
+/// comes, and all else goes by its place.
+fn list_for_vowpal_wabbit(values: &[FeatureValue]) -> FeatureValue {
+    let element = |value| member("", value, list_for_vowpal_wabbit);
+    let readable = |value: &FeatureValue| {
+        matches!(
+            value,
+            FeatureValue::Integer(_)
+                | FeatureValue::Number(_)
+                | FeatureValue::Missing
+                | FeatureValue::Object(_)
+        )
+    };
+    if values.iter().all(readable) {
+        let elements = values.iter().map(element);
+        let elements = elements.map(|value| value.unwrap_or(FeatureValue::Missing));
+        return FeatureValue::List(elements.collect());
+    }
+    let mut members = BTreeMap::new();
+    for (place, value) in values.iter().enumerate() {
+        match value {
+            FeatureValue::Text(text) if text.starts_with('_') => {}
+            FeatureValue::Text(text) => {
+                let count = members.entry(text.clone());
+                if let FeatureValue::Integer(count) = count.or_insert(FeatureValue::Integer(0)) {
+                    *count += 1;
                 }
-                if !name.starts_with('_') {
-                    collect(&format!("{path}.{name}"), value, out)?;
+            }
+            other => {
+                if let Some(value) = element(other) {
+                    members.entry(place.to_string()).or_insert(value);
                 }
             }
         }
     }
-    Ok(())
+    FeatureValue::Object(members)
 }
 
-fn named(found: Vec<(String, Feature)>) -> Result<ContextForm, RowError> {
-    let mut names = Vec::with_capacity(found.len());
-    let mut values = Vec::with_capacity(found.len());
-    for (path, feature) in found {
-        match feature {
-            Feature::Number(value) => {
-                // The first `c.` says nothing.
-                names.push(path.get(2..).unwrap_or_default().to_owned());
-                values.push(value);
-            }
-            Feature::Text(text) => {
-                return Err(RowError::Unreadable(format!(
-                    "the feature {path} is {text:?}: contexts are numbers, or text hashed with --hash-bits"
-                )));
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use egret::Propensity;
+
+    use super::*;
+
+    fn named(json: &str) -> Record {
+        let features: Features = serde_json::from_str(json).expect("features");
+        let density = Propensity::Density(Density::new(2.0).expect("positive"));
+        let mut record = Record::bare(Context::named(features), 0.5.into(), density);
+        record.loss = Some(Loss::new(0.25).expect("in range"));
+        record
     }
-    Ok(ContextForm::Named(names.into(), values))
-}
 
-/// A number x under its name, text as 1 under name=text, at places given by FNV-1a; what meets at one place is added up.
-fn hashed(found: Vec<(String, Feature)>, bits: u32) -> ContextForm {
-    let mut entries: Vec<(u32, f64)> = found
-        .into_iter()
-        .map(|(path, feature)| match feature {
-            Feature::Number(value) => (place(&path, bits), value),
-            Feature::Text(text) => (place(&format!("{path}={text}"), bits), 1.0),
-        })
-        .collect();
-    entries.sort_by_key(|&(index, _)| index);
-    entries.dedup_by(|later, first| {
-        let meet = later.0 == first.0;
-        if meet {
-            first.1 += later.1;
-        }
-        meet
-    });
-    let (indices, values) = entries.into_iter().unzip();
-    ContextForm::Sparse {
-        dim: 1 << bits,
-        indices,
-        values,
+    const INTERVAL: Missing = Missing {
+        interval: Some((0.0, 10.0)),
+    };
+
+    fn written(record: &Record) -> Value {
+        let mut line = Vec::new();
+        write(record, INTERVAL, &mut line).expect("dsjson can hold it");
+        serde_json::from_slice(&line).expect("JSON")
     }
-}
 
-fn place(name: &str, bits: u32) -> u32 {
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    // The low bits of FNV-1a are its weakest: the halves are folded.
-    ((hash ^ (hash >> 32)) & ((1 << bits) - 1)) as u32
+    #[test]
+    fn named_features_are_written_as_vowpal_wabbit_reads_them() {
+        let record = named(
+            r#"{"age": 3, "town": "Porto", "none": null, "_own": 1, "scores": [0.5, 2], "user": {"new": true, "_tag": "x"},
+                "tags": ["a", "b", "a", "_c"], "odd": [true, [1, 2], "a"]}"#,
+        );
+        assert_eq!(
+            written(&record)["c"],
+            json!({
+                "age": 3, "town": "Porto", "scores": [0.5, 2], "user": {"new": true},
+                "tags": {"a": 2, "b": 1}, "odd": {"0": true, "1": [1, 2], "a": 1},
+            })
+        );
+    }
+
+    #[test]
+    fn everything_below_c_is_a_named_feature() {
+        let mut line = written(&named(r#"{"age": 3}"#));
+        line.as_object_mut().expect("an object").remove("egret");
+        let mut read_as = |c: Value| {
+            line["c"] = c;
+            read(
+                line.to_string().as_bytes(),
+                INTERVAL,
+                &mut MuCache::default(),
+            )
+        };
+        let c = json!({"shared": {"device": "phone", "_tag": "x", "tags": ["a", null]}, "new": true, "_n": {"a": 1}});
+        let record = read_as(c).expect("good");
+        assert_eq!(
+            json!(record.context.as_named()),
+            json!({"shared": {"device": "phone", "tags": ["a", null]}, "new": true})
+        );
+        assert_eq!(record.propensity.density().map(Density::get), Some(2.0));
+        let none = read_as(Value::Null).expect("no features are features too");
+        assert!(none.context.as_named().is_some_and(Features::is_empty));
+        let error = read_as(json!([1, 2])).expect_err("a list");
+        assert_eq!(error.field(), Some("c"));
+        let error = read_as(json!({"_multi": []})).expect_err("a choice of actions");
+        assert!(error.to_string().contains("a list of actions"), "{error}");
+    }
 }

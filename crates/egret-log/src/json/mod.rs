@@ -10,7 +10,8 @@ pub(crate) mod line_source;
 use std::fmt;
 use std::sync::Arc;
 
-use egret::{AnyAction, Context, Item, Propensity, Space, Vector};
+use egret::{AnyAction, Context, FeatureValue, Features, Item, Propensity, Space, Vector};
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,7 @@ use crate::record::{
     draft::{ContextForm, Draft},
     field::{self, Access, FIELDS},
     mu_cache::MuCache,
+    named_context,
 };
 
 impl Record {
@@ -42,7 +44,9 @@ pub(crate) fn write(record: &Record, out: &mut Vec<u8>) {
         let name = field.name;
         match field.access {
             Access::Version => object.entry(name, &VERSION),
-            Access::Context => write_context(record, object.key(name)),
+            Access::Context => write_context(&record.context, object.key(name)),
+            // One object holds all features here.
+            Access::ContextRest => {}
             Access::Mu => object.optional(name, record.mu.as_deref()),
             Access::Action => match &record.action {
                 AnyAction::Number(value) => object.entry(name, value),
@@ -53,11 +57,12 @@ pub(crate) fn write(record: &Record, out: &mut Vec<u8>) {
                 name,
                 match record.propensity {
                     Propensity::Density(_) => "density",
-                    Propensity::PointMass => "atom",
+                    Propensity::PointMass => "pointMass",
                 },
             ),
             // The null of a point mass is written out, for tools that take their columns from the first line.
             Access::Density => object.entry(name, &record.propensity.density()),
+            Access::Objective => object.optional(name, record.objective.as_ref()),
             Access::Loss => object.optional(name, record.loss.as_ref()),
             Access::Number { get, .. } => object.optional(name, get(record).as_ref()),
             Access::Count { get, .. } => object.optional(name, get(record).as_ref()),
@@ -114,20 +119,14 @@ fn write_value<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(out, value).expect("numbers and text are written to memory");
 }
 
-fn write_context(record: &Record, out: &mut Vec<u8>) {
-    match (record.context.as_dense(), &record.features) {
-        (Some(values), None) => write_value(out, values),
-        (Some(values), Some(names)) => {
+fn write_context(context: &Context, out: &mut Vec<u8>) {
+    match (context.as_dense(), context.as_named()) {
+        (Some(values), _) => write_value(out, values),
+        (None, Some(features)) => write_value(out, features),
+        (None, None) => {
+            let (indices, values) = sparse_parts(context);
             let mut object = Object { out, empty: true };
-            for (name, value) in names.iter().zip(values) {
-                object.entry(name, value);
-            }
-            object.close();
-        }
-        (None, _) => {
-            let (indices, values) = sparse_parts(&record.context);
-            let mut object = Object { out, empty: true };
-            object.entry("dim", &record.context.dim());
+            object.entry("dim", &context.dim());
             object.entry("indices", &indices);
             object.entry("values", &values);
             object.close();
@@ -222,6 +221,11 @@ impl ObjectOf<'_> {
         match FIELDS[place].access {
             Access::Version => draft.version = map.next_value()?,
             Access::Context => draft.context = map.next_value()?,
+            Access::ContextRest => {
+                if let Some(text) = map.next_value::<Option<String>>()? {
+                    draft.set_rest(&text).map_err(|error| self.faulty(error))?;
+                }
+            }
             Access::Mu => {
                 let space: Option<Space> = map.next_value()?;
                 record.mu = space
@@ -242,6 +246,7 @@ impl ObjectOf<'_> {
                 }
             }
             Access::Density => draft.density = map.next_value()?,
+            Access::Objective => record.objective = map.next_value()?,
             Access::Loss => draft.loss = map.next_value()?,
             Access::Number { set, .. } => *set(record) = map.next_value()?,
             Access::Count { set, .. } => *set(record) = map.next_value()?,
@@ -317,16 +322,6 @@ enum NumberOrList {
     List(Vec<f64>),
 }
 
-impl NumberOrList {
-    fn number(&self) -> Option<f64> {
-        match *self {
-            Self::Whole(value) => Some(f64::from(value)),
-            Self::Number(value) => Some(value),
-            Self::List(_) => None,
-        }
-    }
-}
-
 impl<'de> Deserialize<'de> for NumberOrList {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct Either;
@@ -372,7 +367,9 @@ impl<'de> Deserialize<'de> for ContextForm {
             type Value = ContextForm;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of numbers, named numbers, or dim, indices and values")
+                f.write_str(
+                    "a list of numbers, an object of named features, or dim, indices and values",
+                )
             }
 
             fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<ContextForm, S::Error> {
@@ -383,12 +380,12 @@ impl<'de> Deserialize<'de> for ContextForm {
                 Ok(ContextForm::Dense(values))
             }
 
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<ContextForm, M::Error> {
-                let mut entries: Vec<(String, NumberOrList)> = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
+            fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<ContextForm, M::Error> {
+                let features = Features::deserialize(MapAccessDeserializer::new(map))?;
+                if named_context::is_sparse(features.iter().map(|(name, _)| name)) {
+                    return sparse_form(&features).map_err(Error::custom);
                 }
-                form_of(entries).map_err(Error::custom)
+                Ok(ContextForm::Named(features))
             }
         }
 
@@ -396,35 +393,34 @@ impl<'de> Deserialize<'de> for ContextForm {
     }
 }
 
-fn form_of(mut entries: Vec<(String, NumberOrList)>) -> Result<ContextForm, String> {
-    let is_list = |(_, value): &(String, NumberOrList)| matches!(value, NumberOrList::List(_));
-    if entries.iter().any(is_list) {
-        let mut take = |wanted: &str| {
-            let place = entries.iter().position(|(name, _)| name == wanted);
-            place.map(|place| entries.swap_remove(place).1)
-        };
-        let (dim, indices, values) = (take("dim"), take("indices"), take("values"));
-        let (
-            Some(NumberOrList::Whole(dim)),
-            Some(NumberOrList::List(indices)),
-            Some(NumberOrList::List(values)),
-        ) = (dim, indices, values)
-        else {
-            return Err("a sparse context has dim, indices and values".to_owned());
-        };
-        let whole = |value: f64| {
-            let index = value as u32;
-            (f64::from(index) == value).then_some(index)
-        };
-        let indices: Option<Vec<u32>> = indices.into_iter().map(whole).collect();
-        return Ok(ContextForm::Sparse {
-            dim: dim as usize,
-            indices: indices.ok_or("an index of a sparse context is no whole number")?,
-            values,
-        });
-    }
-    let values = entries.iter().filter_map(|(_, value)| value.number());
-    let values = values.collect();
-    let names: Vec<String> = entries.into_iter().map(|(name, _)| name).collect();
-    Ok(ContextForm::Named(names.into(), values))
+/// The parts of a sparse context.
+fn sparse_form(parts: &Features) -> Result<ContextForm, &'static str> {
+    let whole = |value: &FeatureValue| match *value {
+        FeatureValue::Integer(whole) => u32::try_from(whole).ok(),
+        FeatureValue::Number(number) => {
+            let whole = number as u32;
+            (f64::from(whole) == number).then_some(whole)
+        }
+        _ => None,
+    };
+    let number = |value: &FeatureValue| match *value {
+        FeatureValue::Integer(whole) => Some(whole as f64),
+        FeatureValue::Number(number) => Some(number),
+        _ => None,
+    };
+    let list = |name: &str| match parts.get(name) {
+        Some(FeatureValue::List(values)) => Ok(values),
+        _ => Err("indices and values of a sparse context are lists"),
+    };
+    let dim = match parts.get("dim") {
+        Some(FeatureValue::Integer(dim)) => usize::try_from(*dim).ok(),
+        other => other.and_then(whole).map(|dim| dim as usize),
+    };
+    let indices: Option<Vec<u32>> = list("indices")?.iter().map(whole).collect();
+    let values: Option<Vec<f64>> = list("values")?.iter().map(number).collect();
+    Ok(ContextForm::Sparse {
+        dim: dim.ok_or("dim of a sparse context is no whole number")?,
+        indices: indices.ok_or("an index of a sparse context is no whole number")?,
+        values: values.ok_or("a value of a sparse context is no number")?,
+    })
 }

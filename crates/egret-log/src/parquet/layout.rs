@@ -8,12 +8,17 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
-use egret::{AnyAction, Density, Item, Loss, Propensity, Space};
+use egret::{AnyAction, Density, Item, Loss, Objective, Propensity, Space};
 
 use crate::json::sparse_parts;
+use crate::parquet::{
+    list_type::{element, list_of},
+    named_columns::NamedColumns,
+};
 use crate::record::{
     Extra, Record, RowError, VERSION,
     field::{Access, FIELDS},
+    outcome,
 };
 
 /// What the columns of a Parquet file are, as far as the records decide it. It only grows.
@@ -21,7 +26,8 @@ use crate::record::{
 pub(crate) struct Layout {
     context: Option<ContextColumn>,
     action: Option<ActionColumn>,
-    mu: Option<MuPlace>,
+    mu: Option<Place<Arc<Space>>>,
+    objective: Option<Place<Objective>>,
     extras: BTreeMap<Arc<str>, ExtraColumn>,
 }
 
@@ -29,7 +35,8 @@ pub(crate) struct Layout {
 enum ContextColumn {
     List,
     Sparse,
-    Named(Arc<[String]>),
+    /// Its columns are settled when the first batch is written.
+    Named(Option<Arc<NamedColumns>>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,13 +46,45 @@ enum ActionColumn {
     Vector,
 }
 
-/// Where μ is.
+/// Where something is that rows mostly share.
 #[derive(Debug, Clone, PartialEq)]
-enum MuPlace {
+enum Place<T> {
     /// The same on each row: in the file's metadata, or nowhere.
-    File(Option<Arc<Space>>),
+    File(Option<T>),
     /// In a column.
     Rows,
+}
+
+impl<T: Clone> Place<T> {
+    /// Where it is with one more row.
+    fn with(
+        known: Option<Self>,
+        row: &Option<T>,
+        same: fn(&Option<T>, &Option<T>) -> bool,
+    ) -> Self {
+        match known {
+            None => Self::File(row.clone()),
+            Some(Self::File(all)) if same(&all, row) => Self::File(all),
+            Some(_) => Self::Rows,
+        }
+    }
+
+    /// Whether there is room for a row.
+    fn fits(
+        known: &Option<Self>,
+        row: &Option<T>,
+        same: fn(&Option<T>, &Option<T>) -> bool,
+    ) -> bool {
+        match known {
+            None => false,
+            Some(Self::File(all)) => same(all, row),
+            Some(Self::Rows) => true,
+        }
+    }
+
+    fn is_rows(known: &Option<Self>) -> bool {
+        matches!(known, Some(Self::Rows))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,12 +96,12 @@ enum ExtraColumn {
 impl Layout {
     /// Whether there is room for a record.
     pub(crate) fn fits(&self, record: &Record) -> bool {
-        let dense = record.context.as_dense().is_some();
-        let context = match (&self.context, &record.features) {
-            (Some(ContextColumn::List), None) => dense,
-            (Some(ContextColumn::Sparse), None) => true,
-            (Some(ContextColumn::Named(known)), Some(names)) => dense && known == names,
-            _ => false,
+        let named = record.context.as_named().is_some();
+        let context = match &self.context {
+            Some(ContextColumn::List) => record.context.as_dense().is_some(),
+            Some(ContextColumn::Sparse) => !named,
+            Some(ContextColumn::Named(_)) => named,
+            None => false,
         };
         let action = matches!(
             (self.action, &record.action),
@@ -72,29 +111,23 @@ impl Layout {
             ) | (Some(ActionColumn::Item), AnyAction::Item(_))
                 | (Some(ActionColumn::Vector), AnyAction::Vector(_))
         );
-        let mu = match &self.mu {
-            None => false,
-            Some(MuPlace::File(mu)) => same(mu, &record.mu),
-            Some(MuPlace::Rows) => true,
-        };
+        let mu = Place::fits(&self.mu, &record.mu, same);
+        let objective = Place::fits(&self.objective, &record.objective, Option::eq);
         let extra = |(name, value): (&Arc<str>, &Extra)| {
             matches!(
                 (self.extras.get(name), value),
                 (Some(ExtraColumn::Text), _) | (Some(ExtraColumn::Number), Extra::Number(_))
             )
         };
-        context && action && mu && record.extras.iter().all(extra)
+        context && action && mu && objective && record.extras.iter().all(extra)
     }
 
     /// Makes room for a record. On an error nothing has changed.
     pub(crate) fn admit(&mut self, record: &Record) -> Result<(), RowError> {
         let context = self.context_with(record)?;
         let action = self.action_with(record)?;
-        let mu = match self.mu.take() {
-            None => MuPlace::File(record.mu.clone()),
-            Some(MuPlace::File(mu)) if same(&mu, &record.mu) => MuPlace::File(mu),
-            Some(_) => MuPlace::Rows,
-        };
+        let mu = Place::with(self.mu.take(), &record.mu, same);
+        let objective = Place::with(self.objective.take(), &record.objective, Option::eq);
         for (name, value) in &record.extras {
             let known = self.extras.entry(name.clone());
             let known = known.or_insert(ExtraColumn::Number);
@@ -105,26 +138,48 @@ impl Layout {
         self.context = Some(context);
         self.action = Some(action);
         self.mu = Some(mu);
+        self.objective = Some(objective);
         Ok(())
     }
 
     fn context_with(&self, record: &Record) -> Result<ContextColumn, RowError> {
-        let sparse = record.context.as_dense().is_none();
-        let refused = |expected: &str| {
-            Err(RowError::Features {
-                found: described(record.features.as_deref()),
-                expected: expected.to_owned(),
+        let dense = record.context.as_dense().is_some();
+        let named = record.context.as_named().is_some();
+        let refused = |found: &str, expected| {
+            Err(RowError::Type {
+                field: "context".to_owned(),
+                found: found.to_owned(),
+                expected,
             })
         };
-        match (&self.context, &record.features) {
-            (None, Some(names)) if !sparse => Ok(ContextColumn::Named(names.clone())),
-            (None | Some(ContextColumn::List), None) if !sparse => Ok(ContextColumn::List),
-            (Some(ContextColumn::Named(known)), Some(names)) if known == names && !sparse => {
-                Ok(ContextColumn::Named(known.clone()))
-            }
-            (Some(ContextColumn::Named(known)), _) => refused(&described(Some(known))),
-            (Some(_), Some(_)) => refused("no names"),
+        match &self.context {
+            None if named => Ok(ContextColumn::Named(None)),
+            None | Some(ContextColumn::List) if dense => Ok(ContextColumn::List),
+            Some(known @ ContextColumn::Named(_)) if named => Ok(known.clone()),
+            Some(ContextColumn::Named(_)) => refused(
+                "numbers without names",
+                "named features as in the rows before: a Parquet file holds one of the two",
+            ),
+            Some(_) if named => refused(
+                "named features",
+                "numbers without names as in the rows before: a Parquet file holds one of the two",
+            ),
             _ => Ok(ContextColumn::Sparse),
+        }
+    }
+
+    /// Settles the columns of named features by the first records, if there are any yet to settle.
+    pub(crate) fn settle(&mut self, first: &[Record]) {
+        if let Some(ContextColumn::Named(columns @ None)) = &mut self.context {
+            *columns = Some(Arc::new(NamedColumns::of(first)));
+        }
+    }
+
+    /// The columns of named features.
+    fn named(&self) -> Option<&NamedColumns> {
+        match &self.context {
+            Some(ContextColumn::Named(columns)) => columns.as_deref(),
+            _ => None,
         }
     }
 
@@ -150,7 +205,15 @@ impl Layout {
     /// μ, where it is the same on each row.
     pub(crate) fn mu(&self) -> Option<&Space> {
         match &self.mu {
-            Some(MuPlace::File(mu)) => mu.as_deref(),
+            Some(Place::File(mu)) => mu.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The objective, where it is the same on each row.
+    pub(crate) fn objective(&self) -> Option<&Objective> {
+        match &self.objective {
+            Some(Place::File(objective)) => objective.as_ref(),
             _ => None,
         }
     }
@@ -158,15 +221,9 @@ impl Layout {
     /// Columns whose values hardly ever come twice.
     pub(crate) fn unrepeated(&self) -> impl Iterator<Item = Vec<String>> {
         let own = [
-            "action", "density", "g", "beta", "z", "loss", "seq", "event", "eventId",
+            "action", "density", "g", "beta", "z", "outcome", "loss", "seq", "event", "eventId",
         ];
-        let context = match &self.context {
-            Some(ContextColumn::Named(names)) => names
-                .iter()
-                .map(|name| vec!["context".to_owned(), name.clone()])
-                .collect(),
-            _ => Vec::new(),
-        };
+        let context = self.named().into_iter().flat_map(NamedColumns::unrepeated);
         let lists = [
             ["context", "list", "element"].map(str::to_owned).to_vec(),
             ["context", "values", "list", "element"]
@@ -190,9 +247,13 @@ impl Layout {
         for field in FIELDS {
             let (kind, nullable) = match field.access {
                 Access::Version => (DataType::UInt32, false),
+                Access::Context if self.named().is_some_and(NamedColumns::is_empty) => continue,
                 Access::Context => (self.context_type(), false),
-                Access::Mu if self.mu == Some(MuPlace::Rows) => (DataType::Utf8, true),
-                Access::Mu => continue,
+                Access::ContextRest if self.named().is_some() => (DataType::Utf8, true),
+                Access::ContextRest => continue,
+                Access::Mu if Place::is_rows(&self.mu) => (DataType::Utf8, true),
+                Access::Objective if Place::is_rows(&self.objective) => (DataType::Utf8, true),
+                Access::Mu | Access::Objective => continue,
                 Access::Action => (
                     match self.action {
                         Some(ActionColumn::Item) => DataType::UInt32,
@@ -228,7 +289,10 @@ impl Layout {
         match &self.context {
             None | Some(ContextColumn::List) => list_of(DataType::Float64),
             Some(ContextColumn::Sparse) => DataType::Struct(sparse_fields()),
-            Some(ContextColumn::Named(names)) => DataType::Struct(named_fields(names)),
+            Some(ContextColumn::Named(columns)) => {
+                let columns = columns.as_deref().map(NamedColumns::fields);
+                DataType::Struct(columns.unwrap_or_default())
+            }
         }
     }
 
@@ -238,20 +302,35 @@ impl Layout {
         schema: &SchemaRef,
         records: &[Record],
     ) -> Result<RecordBatch, ArrowError> {
-        let mut columns: Vec<ArrayRef> = Vec::new();
+        let mut arrays: Vec<ArrayRef> = Vec::new();
         for field in FIELDS {
             let rows = records.iter();
-            columns.push(match field.access {
+            let array: ArrayRef = match field.access {
                 Access::Version => Arc::new(UInt32Array::from_iter_values(rows.map(|_| VERSION))),
-                Access::Context => self.contexts(records),
-                Access::Mu if self.mu == Some(MuPlace::Rows) => mu_column(records),
-                Access::Mu => continue,
+                Access::Context => match self.named() {
+                    Some(columns) => {
+                        let (typed, rest) = columns.arrays(records);
+                        if !columns.is_empty() {
+                            arrays.push(Arc::new(typed));
+                        }
+                        Arc::new(rest)
+                    }
+                    None => self.contexts(records),
+                },
+                // It came with the context.
+                Access::ContextRest => continue,
+                Access::Mu if Place::is_rows(&self.mu) => mu_column(records),
+                Access::Objective if Place::is_rows(&self.objective) => {
+                    let text = |r: &Record| r.objective.as_ref().map(outcome::objective_text);
+                    Arc::new(StringArray::from_iter(rows.map(text)))
+                }
+                Access::Mu | Access::Objective => continue,
                 Access::Action => self.actions(records),
                 Access::Propensity => {
                     Arc::new(StringArray::from_iter_values(rows.map(
                         |record| match record.propensity {
                             Propensity::Density(_) => "density",
-                            Propensity::PointMass => "atom",
+                            Propensity::PointMass => "pointMass",
                         },
                     )))
                 }
@@ -277,11 +356,12 @@ impl Layout {
                     let micros = rows.map(|r| get(r).map(|time| time.micros()));
                     Arc::new(TimestampMicrosecondArray::from_iter(micros).with_timezone(UTC))
                 }
-            });
+            };
+            arrays.push(array);
         }
         for (name, kind) in &self.extras {
             let values = records.iter().map(|record| record.extras.get(name));
-            columns.push(match kind {
+            arrays.push(match kind {
                 ExtraColumn::Number => Arc::new(Float64Array::from_iter(
                     values.map(|value| value.and_then(Extra::number)),
                 )),
@@ -293,7 +373,7 @@ impl Layout {
                 }))),
             });
         }
-        RecordBatch::try_new(schema.clone(), columns)
+        RecordBatch::try_new(schema.clone(), arrays)
     }
 
     fn contexts(&self, records: &[Record]) -> ArrayRef {
@@ -307,18 +387,7 @@ impl Layout {
                 }
                 Arc::new(lists.finish())
             }
-            Some(ContextColumn::Named(names)) => {
-                let column = |feature: usize| -> ArrayRef {
-                    let values = records.iter().map(|record| dense(record)[feature]);
-                    Arc::new(Float64Array::from_iter_values(values))
-                };
-                let columns = (0..names.len()).map(column).collect();
-                let fields = named_fields(names);
-                Arc::new(
-                    StructArray::try_new_with_length(fields, columns, None, records.len())
-                        .expect("each name has a column of that length"),
-                )
-            }
+            Some(ContextColumn::Named(_)) => unreachable!("they have columns of their own"),
             Some(ContextColumn::Sparse) => {
                 let mut indices =
                     ListBuilder::new(UInt32Builder::new()).with_field(element(DataType::UInt32));
@@ -409,23 +478,6 @@ fn mu_column(records: &[Record]) -> ArrayRef {
             .map(|space| serde_json::to_string(space).expect("a space is numbers and words"))
     });
     Arc::new(StringArray::from_iter(texts))
-}
-
-fn described(names: Option<&[String]>) -> String {
-    names.map_or_else(|| "no names".to_owned(), |names| names.join(", "))
-}
-
-fn element(kind: DataType) -> Field {
-    Field::new("element", kind, false)
-}
-
-fn list_of(kind: DataType) -> DataType {
-    DataType::List(Arc::new(element(kind)))
-}
-
-fn named_fields(names: &[String]) -> Fields {
-    let field = |name: &String| Field::new(name, DataType::Float64, false);
-    names.iter().map(field).collect()
 }
 
 fn sparse_fields() -> Fields {

@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use egret::{AnyAction, Item, Vector};
+use egret::{AnyAction, Features, Item, Objective, Vector};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ use crate::record::{
     draft::{ContextForm, Draft},
     field::{self, Access, FIELDS},
     mu_cache::MuCache,
+    outcome,
 };
 use parquet::file::metadata::FileMetaData;
 
@@ -35,6 +36,7 @@ pub(crate) struct ParquetSource {
     before: u64,
     total: u64,
     mu: Option<Arc<egret::Space>>,
+    objective: Option<Objective>,
     cache: MuCache,
     ended: bool,
 }
@@ -44,24 +46,38 @@ pub(crate) struct ParquetSource {
 enum Target {
     Field(usize),
     Context {
-        /// The names of a struct, in its order.
-        names: Option<Arc<[String]>>,
+        /// Whether the file says that the features have names, by a column for the rest of them.
+        named: bool,
     },
     Extra(Arc<str>),
 }
 
 /// An error where a file says that it is of another version.
 pub(crate) fn check_version(metadata: &FileMetaData) -> Result<(), RowError> {
-    for entry in metadata.key_value_metadata().into_iter().flatten() {
-        if let ("egret.version", Some(text)) = (entry.key.as_str(), &entry.value)
-            && *text != VERSION.to_string()
-        {
-            return Err(RowError::Unreadable(format!(
-                "egret.version is {text}, and this egret reads version {VERSION} only"
-            )));
-        }
+    match entry(metadata, "egret.version") {
+        Some(text) if text != VERSION.to_string() => Err(RowError::Unreadable(format!(
+            "egret.version is {text}, and this egret reads version {VERSION} only"
+        ))),
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// Where the objective is that all rows of a file share.
+pub(crate) const OBJECTIVE: &str = "egret.objective";
+
+/// The objective of all rows of a file, if it states one.
+pub(crate) fn objective_of(metadata: &FileMetaData) -> Result<Option<Objective>, RowError> {
+    entry(metadata, OBJECTIVE)
+        .map(outcome::objective)
+        .transpose()
+}
+
+/// A text of the file's metadata.
+fn entry<'a>(metadata: &'a FileMetaData, key: &str) -> Option<&'a str> {
+    let entries = metadata.key_value_metadata().into_iter().flatten();
+    entries
+        .filter(|entry| entry.key == key)
+        .find_map(|entry| entry.value.as_deref())
 }
 
 impl ParquetSource {
@@ -75,11 +91,10 @@ impl ParquetSource {
         let mut mu = None;
         let metadata = builder.metadata().file_metadata();
         check_version(metadata)?;
-        for entry in metadata.key_value_metadata().into_iter().flatten() {
-            if let ("egret.mu", Some(text)) = (entry.key.as_str(), &entry.value) {
-                mu = Some(cache.parse(text)?);
-            }
+        if let Some(text) = entry(metadata, "egret.mu") {
+            mu = Some(cache.parse(text)?);
         }
+        let objective = objective_of(metadata)?;
         let targets = targets_of(builder.schema());
         let total = builder.metadata().row_groups();
         let (rows, bytes) = total.iter().fold((0_u64, 0_u64), |(rows, bytes), group| {
@@ -101,6 +116,7 @@ impl ParquetSource {
             before: 0,
             total: rows,
             mu,
+            objective,
             cache,
             ended: false,
         })
@@ -156,12 +172,13 @@ impl ParquetSource {
     fn record(&mut self, row: usize) -> Result<Record, RowError> {
         let mut draft = Draft::new();
         draft.record.mu.clone_from(&self.mu);
+        draft.record.objective = self.objective;
         for (target, column) in &self.columns {
             match target {
                 Target::Field(place) => {
                     read_field(*place, column, row, &mut draft, &mut self.cache)?
                 }
-                Target::Context { names } => draft.context = context_at(names, column, row)?,
+                Target::Context { named } => draft.context = context_at(*named, column, row)?,
                 Target::Extra(name) => {
                     if let Some(value) = extra_at(column, row) {
                         draft.record.extras.insert(name.clone(), value);
@@ -188,18 +205,13 @@ impl ParquetSource {
 }
 
 fn targets_of(schema: &arrow_schema::Schema) -> Vec<Target> {
+    let named = schema.column_with_name("contextRest").is_some();
     let target = |field: &Arc<arrow_schema::Field>| {
         let name = field.name();
         match field::find(name, 0) {
             None => Target::Extra(Arc::from(name.as_str())),
             Some(place) if matches!(FIELDS[place].access, Access::Context) => {
-                let names = match field.data_type() {
-                    arrow_schema::DataType::Struct(fields) => {
-                        Some(fields.iter().map(|field| field.name().clone()).collect())
-                    }
-                    _ => None,
-                };
-                Target::Context { names }
+                Target::Context { named }
             }
             Some(place) => Target::Field(place),
         }
@@ -247,6 +259,11 @@ fn read_field(
     match FIELDS[place].access {
         Access::Version => draft.version = column.count(row).map_err(|m| m.of(name))?,
         Access::Context => {}
+        Access::ContextRest => {
+            if let Some(text) = column.text(row).map_err(|m| m.of(name))? {
+                draft.set_rest(text)?;
+            }
+        }
         Access::Mu => {
             if let Some(text) = column.text(row).map_err(|m| m.of(name))? {
                 record.mu = Some(cache.parse(text)?);
@@ -259,6 +276,11 @@ fn read_field(
             }
         }
         Access::Density => draft.density = column.number(row).map_err(|m| m.of(name))?,
+        Access::Objective => {
+            if let Some(text) = column.text(row).map_err(|m| m.of(name))? {
+                record.objective = Some(outcome::objective(text)?);
+            }
+        }
         Access::Loss => draft.loss = column.number(row).map_err(|m| m.of(name))?,
         Access::Number { set, .. } => *set(record) = column.number(row).map_err(|m| m.of(name))?,
         Access::Count { set, .. } => *set(record) = column.count(row).map_err(|m| m.of(name))?,
@@ -299,7 +321,7 @@ fn action_at(column: &TableColumn, row: usize) -> Result<Option<AnyAction>, RowE
 }
 
 fn context_at(
-    names: &Option<Arc<[String]>>,
+    named: bool,
     column: &TableColumn,
     row: usize,
 ) -> Result<Option<ContextForm>, RowError> {
@@ -315,9 +337,13 @@ fn context_at(
         let found = fields.iter().find(|(name, _)| name == wanted);
         found.map(|(_, column)| column)
     };
-    if let (3, Some(dim), Some(indices @ TableColumn::List { .. }), Some(values)) =
-        (fields.len(), part("dim"), part("indices"), part("values"))
-    {
+    if let (false, 3, Some(dim), Some(indices @ TableColumn::List { .. }), Some(values)) = (
+        named,
+        fields.len(),
+        part("dim"),
+        part("indices"),
+        part("values"),
+    ) {
         let missing = |field: &'static str| RowError::Missing { field };
         let values = values.numbers(row).map_err(refused)?;
         let values = values.ok_or(missing("context.values"))?;
@@ -341,19 +367,21 @@ fn context_at(
             values,
         }));
     }
-    let names = names.clone().unwrap_or_default();
-    let values = fields.iter().map(|(name, column)| {
-        let value = column
-            .number(row)
-            .map_err(|m| m.of(&format!("context.{name}")))?;
-        value.ok_or_else(|| RowError::Type {
-            field: format!("context.{name}"),
-            found: "null".to_owned(),
-            expected: "a number",
-        })
-    });
-    let values: Result<Vec<f64>, RowError> = values.collect();
-    Ok(Some(ContextForm::Named(names, values?)))
+    let mut features = Features::new();
+    for (name, column) in fields {
+        let value = column.feature(row);
+        match value.map_err(|m| m.of(&format!("context.{name}")))? {
+            Some(value) if features.get(name).is_none() => features.set(name, value),
+            Some(_) => {
+                return Err(RowError::Field {
+                    field: "context",
+                    problem: format!("the feature {name} is given twice"),
+                });
+            }
+            None => {}
+        }
+    }
+    Ok(Some(ContextForm::Named(features)))
 }
 
 /// The value of a column of the user's own: numbers and text as they are, all else as JSON text.

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal128Type, Float16Type, Float32Type, Int8Type, Int16Type, Int32Type,
@@ -7,6 +9,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
+use egret::FeatureValue;
 use serde_json::Value;
 
 use crate::record::{RowError, Time};
@@ -360,8 +363,51 @@ impl TableColumn {
         }
         match self {
             Self::Struct { fields, .. } => Ok(Some(fields)),
-            _ => self.mismatch("a list or a struct of numbers"),
+            _ => self.mismatch("a list of numbers, or a struct"),
         }
+    }
+
+    /// The value as a named feature. Null is none.
+    pub(crate) fn feature(&self, row: usize) -> Cell<FeatureValue> {
+        if self.is_null(row) {
+            return Ok(None);
+        }
+        Ok(Some(match self {
+            Self::Null => return Ok(None),
+            Self::Float(values) => FeatureValue::Number(values.value(row)),
+            Self::Int(values) => FeatureValue::Integer(values.value(row)),
+            Self::Unsigned(values) => {
+                let value = values.value(row);
+                // As JSON has it: beyond 63 bits it is a name, and no digit is lost.
+                let text = || FeatureValue::Text(value.to_string());
+                i64::try_from(value).map_or_else(|_| text(), FeatureValue::Integer)
+            }
+            Self::Flag(values) => FeatureValue::Flag(values.value(row)),
+            Self::Text(_) => return Ok(self.text(row)?.map(FeatureValue::from)),
+            Self::Coded { keys, values, .. } => return values.feature(keys[row]),
+            Self::Instant { values, .. } => match self.instant_at(row, "context") {
+                Ok(Some(time)) => FeatureValue::Text(time.to_string()),
+                _ => FeatureValue::Integer(values.value(row)),
+            },
+            Self::List { spans, values, .. } => {
+                let (start, end) = spans[row];
+                let element = |place| {
+                    let value = values.feature(place)?;
+                    Ok(value.unwrap_or(FeatureValue::Missing))
+                };
+                FeatureValue::List((start..end).map(element).collect::<Result<_, _>>()?)
+            }
+            Self::Struct { fields, .. } => {
+                let mut members = BTreeMap::new();
+                for (name, column) in fields {
+                    if let Some(value) = column.feature(row)? {
+                        members.insert(name.clone(), value);
+                    }
+                }
+                FeatureValue::Object(members)
+            }
+            Self::Other(_) => return self.mismatch("a number, text, true or false, or a list"),
+        }))
     }
 
     /// The value as JSON, as near to what it was as JSON can be.

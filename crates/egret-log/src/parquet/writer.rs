@@ -12,8 +12,12 @@ use parquet::schema::types::ColumnPath;
 use tempfile::NamedTempFile;
 
 use crate::output_file::{self, OutputFile};
-use crate::parquet::{layout::Layout, source::ParquetSource};
-use crate::record::{Record, VERSION, WriteError};
+use crate::parquet::{
+    layout::Layout,
+    named_columns,
+    source::{OBJECTIVE, ParquetSource},
+};
+use crate::record::{Record, VERSION, WriteError, outcome};
 
 /// Rows of a row group; columns.rs decodes one at a time.
 const ROW_GROUP: usize = 1 << 18;
@@ -60,7 +64,11 @@ impl ParquetWriter {
             }
             self.layout = layout;
         }
-        self.numbers += record.context.dim().min(1 << 16) + 64;
+        let numbers = match record.context.as_named() {
+            Some(features) => named_columns::weight(features),
+            None => record.context.dim(),
+        };
+        self.numbers += numbers.min(1 << 16) + 64;
         self.pending.push(record.clone());
         if PENDING <= self.pending.len() || PENDING_NUMBERS <= self.numbers {
             self.flush()?;
@@ -118,6 +126,7 @@ impl ParquetWriter {
     /// Makes columns of the pending records.
     fn flush(&mut self) -> Result<(), WriteError> {
         if self.open.is_none() {
+            self.layout.settle(&self.pending);
             let schema = self.layout.schema();
             let file = output_file::beside(&self.path).map_err(|source| self.io(source))?;
             let writer = ArrowWriter::try_new(file, schema.clone(), Some(self.properties()))
@@ -140,6 +149,10 @@ impl ParquetWriter {
             if let Some(mu) = self.layout.mu() {
                 let text = serde_json::to_string(mu).expect("a space is numbers and words");
                 writer.append_key_value_metadata(KeyValue::new("egret.mu".to_owned(), text));
+            }
+            if let Some(objective) = self.layout.objective() {
+                let text = outcome::objective_text(objective);
+                writer.append_key_value_metadata(KeyValue::new(OBJECTIVE.to_owned(), text));
             }
             let part = writer.into_inner().map_err(|error| self.parquet(error))?;
             self.parts.push(part);

@@ -1,8 +1,6 @@
-use std::sync::Arc;
+use egret::{AnyAction, Context, Density, Features, Loss, Propensity};
 
-use egret::{AnyAction, Context, Density, Loss, Propensity};
-
-use crate::record::{Record, RowError, VERSION};
+use crate::record::{Record, RowError, VERSION, named_context, outcome};
 
 /// A record while it is read: nothing is checked yet.
 pub(crate) struct Draft {
@@ -10,6 +8,8 @@ pub(crate) struct Draft {
     pub(crate) record: Record,
     pub(crate) version: Option<u64>,
     pub(crate) context: Option<ContextForm>,
+    /// Features that have no column of their own.
+    pub(crate) rest: Option<Features>,
     pub(crate) action: Option<AnyAction>,
     pub(crate) point_mass: Option<bool>,
     pub(crate) density: Option<f64>,
@@ -24,7 +24,7 @@ pub(crate) enum ContextForm {
         indices: Vec<u32>,
         values: Vec<f64>,
     },
-    Named(Arc<[String]>, Vec<f64>),
+    Named(Features),
 }
 
 impl Draft {
@@ -34,6 +34,7 @@ impl Draft {
             record: Record::bare(nothing, AnyAction::Number(0.0), Propensity::PointMass),
             version: None,
             context: None,
+            rest: None,
             action: None,
             point_mass: None,
             density: None,
@@ -45,15 +46,25 @@ impl Draft {
     pub(crate) fn set_propensity(&mut self, word: &str) -> Result<(), RowError> {
         self.point_mass = Some(match word {
             "density" => false,
-            "atom" => true,
+            "pointMass" => true,
             other => {
                 return Err(RowError::Word {
                     field: "propensity",
                     found: other.to_owned(),
-                    expected: "density or atom",
+                    expected: "density or pointMass",
                 });
             }
         });
+        Ok(())
+    }
+
+    /// Features that have no column of their own: an object as JSON text.
+    pub(crate) fn set_rest(&mut self, text: &str) -> Result<(), RowError> {
+        let rest = serde_json::from_str(text).map_err(|error| RowError::Field {
+            field: "contextRest",
+            problem: error.to_string(),
+        })?;
+        self.rest = Some(rest);
         Ok(())
     }
 
@@ -66,10 +77,20 @@ impl Draft {
             Some(found) => return Err(RowError::Version { found }),
         }
         let mut record = self.record;
-        let context = self.context.ok_or(RowError::Missing { field: "context" })?;
-        if let ContextForm::Named(names, _) = &context {
-            record.features = Some(names.clone());
-        }
+        let context = match (self.context, self.rest) {
+            (Some(context), None) => context,
+            (Some(ContextForm::Named(features)), Some(rest)) => {
+                ContextForm::Named(named_context::joined(features, rest)?)
+            }
+            (None, Some(rest)) => ContextForm::Named(rest),
+            (Some(_), Some(_)) => {
+                return Err(RowError::Field {
+                    field: "contextRest",
+                    problem: "the features of this context have no names".to_owned(),
+                });
+            }
+            (None, None) => return Err(RowError::Missing { field: "context" }),
+        };
         record.context = context.check()?;
         let action = self.action.ok_or(RowError::Missing { field: "action" })?;
         record.action = match &record.mu {
@@ -82,7 +103,8 @@ impl Draft {
             (_, Some(density)) => Propensity::Density(Density::new(density)?),
             (_, None) => return Err(RowError::NoPropensity),
         };
-        record.loss = self.loss.map(Loss::new).transpose()?;
+        let stated = self.loss.map(Loss::new).transpose()?;
+        record.loss = outcome::loss(stated, record.outcome, record.objective.as_ref())?;
         record.check()?;
         Ok(record)
     }
@@ -91,7 +113,8 @@ impl Draft {
 impl ContextForm {
     fn check(self) -> Result<Context, RowError> {
         Ok(match self {
-            Self::Dense(values) | Self::Named(_, values) => Context::dense(values)?,
+            Self::Named(features) => Context::named(features),
+            Self::Dense(values) => Context::dense(values)?,
             Self::Sparse {
                 dim,
                 indices,

@@ -2,13 +2,15 @@
 //!
 //! Start from [`Record`]. `field` lists its fields once: their names in files, their types and ranges. Every format reads
 //! and writes by that list. A `draft` is a record that is being read; finishing it checks everything. What is wrong with
-//! a row is a [`RowError`].
+//! a row is a [`RowError`]. `named_context` says which named features files can hold, `outcome` how a loss follows from one.
 
 pub(crate) mod bad_row;
 pub(crate) mod draft;
 pub(crate) mod extra;
 pub(crate) mod field;
 pub(crate) mod mu_cache;
+pub(crate) mod named_context;
+pub(crate) mod outcome;
 pub(crate) mod row_error;
 pub(crate) mod time;
 pub(crate) mod write_error;
@@ -23,7 +25,8 @@ use std::sync::Arc;
 
 use egret::{
     ActionKind, AnyAction, CappedDraw, Certificate, CertifiedBy, Context, Decision, Density,
-    DensityKind, Loss, NormalizingConstant, Observed, OutOfRange, Propensity, Space, TauDraw,
+    DensityKind, Loss, NormalizingConstant, Objective, Observed, OutOfRange, Propensity, Space,
+    TauDraw,
 };
 
 use self::field::Access;
@@ -63,10 +66,8 @@ pub struct Record {
     pub time: Option<Time>,
     /// When it was decided, by the caller's clock.
     pub client_time: Option<Time>,
-    /// What was known.
+    /// What was known: named features, or numbers.
     pub context: Context,
-    /// What the features are called.
-    pub features: Option<Arc<[String]>>,
     /// What densities are taken against.
     pub mu: Option<Arc<Space>>,
     /// What was done.
@@ -74,6 +75,8 @@ pub struct Record {
     pub(crate) propensity: Propensity,
     /// Whether the density is given τ, or over all of the grid.
     pub density_kind: Option<DensityKind>,
+    /// An upper bound on the inverse of the density, for any action that could have been drawn.
+    pub largest_inverse_density: Option<f64>,
     /// g(a; β).
     pub g: Option<f64>,
     /// The smoothness played.
@@ -100,7 +103,7 @@ pub struct Record {
     pub z: Option<f64>,
     /// Draws of μ that z took; 0 where it was computed.
     pub z_draws: Option<u64>,
-    /// The probability that the event was kept for the log.
+    /// The probability that the event was kept for the log: 1 if it is absent.
     pub pass_prob: Option<f64>,
     /// The seed of the generator.
     pub seed: Option<u64>,
@@ -108,13 +111,21 @@ pub struct Record {
     pub rng: Option<String>,
     /// How many batches the model had learned.
     pub batches_learned: Option<u64>,
+    /// The hash of the model's content.
+    pub model_hash: Option<String>,
     /// Which settings were in force.
     pub settings_version: Option<u32>,
+    /// The hash of the schema that made numbers of the features.
+    pub schema_hash: Option<String>,
     /// What the loop did with the decision.
     pub mode: Option<Mode>,
     /// Whether the event had to be activated to count.
     pub deferred: Option<bool>,
-    /// What it cost, once known.
+    /// What came of it, as it was sent: in the units of the objective.
+    pub outcome: Option<f64>,
+    /// What outcomes are.
+    pub objective: Option<Objective>,
+    /// What it cost, once known. Readers work it out from `outcome` and `objective` where it is absent.
     pub loss: Option<Loss>,
     /// Where the loss is from.
     pub loss_source: Option<LossSource>,
@@ -184,11 +195,11 @@ impl Record {
             time: None,
             client_time: None,
             context,
-            features: None,
             mu: None,
             action,
             propensity,
             density_kind: None,
+            largest_inverse_density: None,
             g: None,
             tau: None,
             tau_index: None,
@@ -206,9 +217,13 @@ impl Record {
             seed: None,
             rng: None,
             batches_learned: None,
+            model_hash: None,
             settings_version: None,
+            schema_hash: None,
             mode: None,
             deferred: None,
+            outcome: None,
+            objective: None,
             loss: None,
             loss_source: None,
             late: None,
@@ -255,8 +270,8 @@ impl Record {
             capped_igw: self.capped_igw()?,
             proposals: count(needed(self.proposals, "proposals")?, "proposals")?,
             seed: needed(self.seed, "seed")?,
-            batches_learned: needed(self.batches_learned, "modelVersion")?,
-            settings_version: needed(self.settings_version, "epoch")?,
+            batches_learned: needed(self.batches_learned, "batchesLearned")?,
+            settings_version: needed(self.settings_version, "settingsVersion")?,
         })
     }
 
@@ -344,14 +359,8 @@ impl Record {
             let density = density.get();
             return Err(RowError::ApprenticeWithDensity { density });
         }
-        if let Some(names) = &self.features
-            && names.len() != self.context.dim()
-        {
-            return Err(RowError::Type {
-                field: "context".to_owned(),
-                found: format!("{} numbers", self.context.dim()),
-                expected: "one for each name of a feature",
-            });
+        if let Some(features) = self.context.as_named() {
+            named_context::check(features)?;
         }
         for field in field::FIELDS {
             if let Access::Number { get, range, .. } = field.access
@@ -360,6 +369,7 @@ impl Record {
                 range.check(field.name, value)?;
             }
         }
+        outcome::loss(self.loss, self.outcome, self.objective.as_ref())?;
         self.extras
             .iter()
             .try_for_each(|(name, value)| check_extra(name, value))

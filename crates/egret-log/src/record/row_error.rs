@@ -1,4 +1,4 @@
-use egret::{ActionError, ContextError, KindError, OutOfRange};
+use egret::{ActionError, ContextError, KindError, Objective, OutOfRange};
 
 use crate::record::{TimeError, VERSION};
 
@@ -19,22 +19,38 @@ pub enum RowError {
         field: &'static str,
     },
     /// A point mass with a density: one of the two is wrong.
-    #[error("propensity is \"atom\" and density is {density}: a point mass has no density")]
+    #[error("propensity is \"pointMass\" and density is {density}: a point mass has no density")]
     PointMassWithDensity {
         /// What it was.
         density: f64,
     },
     /// The caller's own action has no density: it was not drawn.
     #[error(
-        "mode is apprentice and density is {density}: the caller chose the action, so its propensity is \"atom\""
+        "mode is apprentice and density is {density}: the caller chose the action, so its propensity is \"pointMass\""
     )]
     ApprenticeWithDensity {
         /// What it was.
         density: f64,
     },
     /// Neither a density nor a point mass.
-    #[error("density is missing: give one, or propensity \"atom\" where the action was not drawn")]
+    #[error(
+        "density is missing: give one, or propensity \"pointMass\" where the action was not drawn"
+    )]
     NoPropensity,
+    /// The loss is not that of the outcome.
+    #[error(
+        "loss is {loss}, and the outcome {outcome} has the loss {meant} by the objective {objective}: one of the two is wrong"
+    )]
+    LossOfOutcome {
+        /// The loss.
+        loss: f64,
+        /// The outcome.
+        outcome: f64,
+        /// What outcomes are.
+        objective: Objective,
+        /// The loss of the outcome.
+        meant: f64,
+    },
     /// A density, a loss or another number out of range.
     #[error(transparent)]
     Number(#[from] OutOfRange),
@@ -83,14 +99,6 @@ pub enum RowError {
         /// Why.
         problem: String,
     },
-    /// Features by names that differ from those of the rows before.
-    #[error("the context has the features {found}, the rows before have {expected}")]
-    Features {
-        /// What it was.
-        found: String,
-        /// What it has to be.
-        expected: String,
-    },
     /// A column of the user's that goes by a name of egret's.
     #[error("{name:?} is the name of a field of the record: choose another")]
     Reserved {
@@ -114,8 +122,9 @@ impl RowError {
             Self::PointMassWithDensity { .. }
             | Self::ApprenticeWithDensity { .. }
             | Self::NoPropensity => Some("density"),
+            Self::LossOfOutcome { .. } => Some("loss"),
             Self::Number(OutOfRange { name, .. }) => Some(name),
-            Self::Context(_) | Self::Features { .. } => Some("context"),
+            Self::Context(_) => Some("context"),
             Self::Action(_) | Self::Kind(_) => Some("action"),
             Self::Type { field, .. } | Self::Reserved { name: field } => Some(field),
             Self::Unreadable(_) => None,
@@ -130,8 +139,9 @@ impl RowError {
             Self::PointMassWithDensity { .. } | Self::ApprenticeWithDensity { .. } => {
                 "density of an action that was not drawn"
             }
+            Self::LossOfOutcome { .. } => "loss that is not the outcome's",
             Self::Number(_) => "number out of range",
-            Self::Context(_) | Self::Features { .. } => "bad context",
+            Self::Context(_) => "bad context",
             Self::Action(_) | Self::Kind(_) => "action outside its space",
             Self::Word { .. } => "unknown word",
             Self::Time { .. } => "bad time",

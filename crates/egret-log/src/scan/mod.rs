@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::Float64Array;
+use egret::{Loss, Objective};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -23,11 +24,11 @@ use rayon::prelude::*;
 
 use crate::format::Format;
 use crate::parquet::{
-    source::{check_version, damaged, guarded},
+    source::{check_version, damaged, guarded, objective_of},
     table_column::TableColumn,
 };
 use crate::reader::{OnBad, ReadError, Reader, expand};
-use crate::record::RowError;
+use crate::record::{RowError, outcome};
 
 /// A row group of at most this many rows is decoded whole. A larger one is streamed, each column by itself.
 const WHOLE: u64 = 1 << 20;
@@ -197,6 +198,17 @@ struct Table {
     /// The place of each wanted column among the columns of the file.
     places: Vec<Option<usize>>,
     propensity: Option<usize>,
+    /// What losses may have to be worked out from.
+    outcomes: Option<Outcomes>,
+}
+
+/// Outcomes in a file that says what they are.
+struct Outcomes {
+    place: usize,
+    /// The objective of all rows.
+    objective: Option<Objective>,
+    /// The column of objectives.
+    objectives: Option<usize>,
 }
 
 impl Table {
@@ -213,10 +225,21 @@ impl Table {
         check_version(metadata.metadata().file_metadata()).map_err(file_error)?;
         let fields = metadata.schema().fields();
         let place = |name: &str| fields.iter().position(|field| field.name() == name);
+        let objective = objective_of(metadata.metadata().file_metadata()).map_err(file_error)?;
+        let losses = wanted.iter().any(|column| column.name == "loss");
+        let objectives = place("objective");
+        let outcomes = place("outcome")
+            .filter(|_| losses && (objective.is_some() || objectives.is_some()))
+            .map(|place| Outcomes {
+                place,
+                objective,
+                objectives,
+            });
         let mut places = Vec::with_capacity(wanted.len());
         for column in wanted {
             let found = place(&column.name);
-            if found.is_none() && !column.optional {
+            let implied = column.name == "loss" && outcomes.is_some();
+            if found.is_none() && !column.optional && !implied {
                 let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
                 return Err(file_error(RowError::Unreadable(format!(
                     "there is no column {:?}; the file has {}",
@@ -233,7 +256,32 @@ impl Table {
             metadata,
             places,
             propensity,
+            outcomes,
         })
+    }
+
+    /// The outcomes of a row group, unless its statistics say that it has none.
+    fn outcomes_in(&self, group: usize) -> Option<&Outcomes> {
+        let outcomes = self.outcomes.as_ref()?;
+        let rows = self.metadata.metadata().row_group(group).num_rows();
+        let statistics = self.statistics(group, "outcome");
+        let missing = statistics.and_then(Statistics::null_count_opt);
+        (missing != u64::try_from(rows).ok()).then_some(outcomes)
+    }
+
+    /// The columns of a row group that have to be read.
+    fn needed(&self, group: usize) -> Vec<usize> {
+        let mut places: Vec<usize> = self.places.iter().flatten().copied().collect();
+        if let Known::Unknown(place) = self.known_propensity(group) {
+            places.push(place);
+        }
+        if let Some(outcomes) = self.outcomes_in(group) {
+            places.push(outcomes.place);
+            places.extend(outcomes.objectives);
+        }
+        places.sort_unstable();
+        places.dedup();
+        places
     }
 
     fn rows(&self) -> u64 {
@@ -250,17 +298,14 @@ impl Table {
         };
         match self.word(group, "propensity").as_deref() {
             Some(b"density") => Known::Drawn,
-            Some(b"atom") => Known::PointMasses,
+            Some(b"pointMass") => Known::PointMasses,
             _ => Known::Unknown(place),
         }
     }
 
     /// The word that a column of words has in all rows of a row group, if its statistics say so.
     fn word(&self, group: usize, name: &str) -> Option<Vec<u8>> {
-        let leaves = self.metadata.parquet_schema().columns();
-        let leaf = leaves.iter().position(|column| column.name() == name)?;
-        let chunk = self.metadata.metadata().row_group(group).column(leaf);
-        match chunk.statistics() {
+        match self.statistics(group, name) {
             Some(Statistics::ByteArray(values))
                 if values.null_count_opt() == Some(0)
                     && values.min_opt() == values.max_opt()
@@ -271,6 +316,16 @@ impl Table {
             }
             _ => None,
         }
+    }
+
+    fn statistics(&self, group: usize, name: &str) -> Option<&Statistics> {
+        let leaves = self.metadata.parquet_schema().columns();
+        // A feature in the struct of the context may be called the same.
+        let leaf = leaves
+            .iter()
+            .position(|column| matches!(column.path().parts(), [only] if only == name))?;
+        let chunk = self.metadata.metadata().row_group(group).column(leaf);
+        chunk.statistics()
     }
 
     /// A reader of some columns of a row group.
@@ -489,13 +544,7 @@ fn decode_group(
     rows: u64,
     wanted: &[Wanted],
 ) -> Result<ColumnBatch, ReadError> {
-    let mut places: Vec<usize> = table.places.iter().flatten().copied().collect();
-    let known = table.known_propensity(group);
-    if let Known::Unknown(place) = known {
-        places.push(place);
-    }
-    places.sort_unstable();
-    places.dedup();
+    let places = table.needed(group);
     let rows = rows as usize;
     let mut decoded: Vec<(usize, TableColumn)> = Vec::new();
     if !places.is_empty() && rows != 0 {
@@ -508,18 +557,13 @@ fn decode_group(
         decoded = places.into_iter().zip(columns).collect();
     }
     let column = |place: usize| decoded.iter().find(|(p, _)| *p == place).map(|(_, c)| c);
-    assemble(table, first, rows, known, wanted, column)
+    assemble(table, group, first, rows, wanted, column)
 }
 
 /// A reader for each column that is needed.
 fn streams(table: &Table, group: usize) -> Result<Vec<Stream>, ReadError> {
-    let mut places: Vec<usize> = table.places.iter().flatten().copied().collect();
-    if let Known::Unknown(place) = table.known_propensity(group) {
-        places.push(place);
-    }
-    places.sort_unstable();
-    places.dedup();
-    places
+    table
+        .needed(group)
         .into_iter()
         .map(|place| {
             let reader = table.reader(group, [place], SLICE)?;
@@ -548,8 +592,7 @@ fn next_slice(
         .collect();
     let decoded = decoded?;
     let column = |place: usize| decoded.iter().find(|(p, _)| *p == place).map(|(_, c)| c);
-    let known = table.known_propensity(group);
-    assemble(table, first, rows, known, wanted, column)
+    assemble(table, group, first, rows, wanted, column)
 }
 
 fn next_batch(
@@ -580,9 +623,9 @@ fn row_error(path: &Path, row: u64, error: RowError) -> ReadError {
 /// Numbers of the wanted columns, checked.
 fn assemble<'a>(
     table: &Table,
+    group: usize,
     first: u64,
     rows: usize,
-    known: Known,
     wanted: &[Wanted],
     column: impl Fn(usize) -> Option<&'a TableColumn>,
 ) -> Result<ColumnBatch, ReadError> {
@@ -595,18 +638,57 @@ fn assemble<'a>(
                 .all_numbers(rows)
                 .map_err(|mismatch| at(0, mismatch.of(&wanted.name)))?,
         };
-        let numbers = NumberColumn::new(&wanted.name, numbers);
+        let mut numbers = NumberColumn::new(&wanted.name, numbers);
         numbers.check().map_err(|(row, error)| at(row, error))?;
+        if wanted.name == "loss"
+            && let Some(outcomes) = table.outcomes_in(group)
+        {
+            numbers = with_losses_of(outcomes, &numbers, &column)
+                .map_err(|(row, error)| at(row, error))?;
+        }
         if wanted.name == "density" {
-            check_atoms(&numbers, known, &column).map_err(|(row, error)| at(row, error))?;
+            let known = table.known_propensity(group);
+            check_point_masses(&numbers, known, &column).map_err(|(row, error)| at(row, error))?;
         }
         columns.push(numbers);
     }
     Ok(ColumnBatch::new(table.path.clone(), first, rows, columns))
 }
 
+/// Losses with those of outcomes, where they are not stated.
+fn with_losses_of<'a>(
+    outcomes: &Outcomes,
+    losses: &NumberColumn,
+    column: &impl Fn(usize) -> Option<&'a TableColumn>,
+) -> Result<NumberColumn, (usize, RowError)> {
+    let values = column(outcomes.place);
+    let texts = outcomes.objectives.and_then(column);
+    let mut last: Option<(&str, Objective)> = None;
+    let mut completed = Vec::with_capacity(losses.len());
+    for row in 0..losses.len() {
+        let refused = |error| (row, error);
+        let text = texts.map_or(Ok(None), |texts| texts.text(row));
+        let objective = match (text.map_err(|m| refused(m.of("objective")))?, last) {
+            (None, _) => outcomes.objective,
+            (Some(text), Some((known, objective))) if known == text => Some(objective),
+            (Some(text), _) => {
+                let objective = outcome::objective(text).map_err(refused)?;
+                last = Some((text, objective));
+                Some(objective)
+            }
+        };
+        let value = values.map_or(Ok(None), |values| values.number(row));
+        let value = value.map_err(|m| refused(m.of("outcome")))?;
+        let stated = losses.get(row).map(Loss::new).transpose();
+        let stated = stated.map_err(|error| refused(error.into()))?;
+        let loss = outcome::loss(stated, value, objective.as_ref()).map_err(refused)?;
+        completed.push(loss.map(Loss::get));
+    }
+    Ok(NumberColumn::new("loss", completed.into()))
+}
+
 /// A point mass has no density, and a row without a density says that it is a point mass.
-fn check_atoms<'a>(
+fn check_point_masses<'a>(
     densities: &NumberColumn,
     known: Known,
     column: &impl Fn(usize) -> Option<&'a TableColumn>,
@@ -634,14 +716,14 @@ fn check_atoms<'a>(
                     None => None,
                 };
                 match (word, densities.get(row)) {
-                    (Some("atom"), Some(_)) => return Err(with_density(row)),
-                    (Some("atom"), None) | (Some("density") | None, Some(_)) => {}
+                    (Some("pointMass"), Some(_)) => return Err(with_density(row)),
+                    (Some("pointMass"), None) | (Some("density") | None, Some(_)) => {}
                     (Some("density") | None, None) => return Err((row, RowError::NoPropensity)),
                     (Some(other), _) => {
                         let error = RowError::Word {
                             field: "propensity",
                             found: other.to_owned(),
-                            expected: "density or atom",
+                            expected: "density or pointMass",
                         };
                         return Err((row, error));
                     }

@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
 use egret::{
-    AnyAction, CertifiedBy, Context, Density, DensityKind, Item, Loss, Propensity, Space, Vector,
+    AnyAction, CertifiedBy, Context, Density, DensityKind, FeatureValue, Features, Item, Loss,
+    Propensity, Space, Vector,
 };
 use egret_log::{LossSource, Mode, Record, Time};
-use proptest::collection::vec;
+use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -74,11 +75,66 @@ fn dense() -> BoxedStrategy<Context> {
 }
 
 fn sparse() -> BoxedStrategy<Context> {
-    proptest::collection::btree_map(0..1000_u32, finite(), 0..6)
+    btree_map(0..1000_u32, finite(), 0..6)
         .prop_map(|entries| {
             Context::sparse(1000, entries.into_iter().collect()).expect("sorted and finite")
         })
         .boxed()
+}
+
+/// A value of any form. Few of the names differ, so that records share columns.
+fn value() -> impl Strategy<Value = FeatureValue> {
+    let leaf = prop_oneof![
+        Just(FeatureValue::Missing),
+        any::<bool>().prop_map(FeatureValue::from),
+        any::<i64>().prop_map(FeatureValue::from),
+        (-9..9_i64).prop_map(FeatureValue::from),
+        finite().prop_map(FeatureValue::from),
+        text().prop_map(FeatureValue::from),
+        vec(text(), 0..4).prop_map(FeatureValue::from),
+        vec(finite(), 0..4).prop_map(FeatureValue::from),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..3).prop_map(FeatureValue::List),
+            btree_map(name(), inner, 0..3).prop_map(FeatureValue::Object),
+        ]
+    })
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => select(vec!["age", "dim", "indices", "a b", "mode", "propensity"]).prop_map(str::to_owned),
+        1 => text(),
+    ]
+}
+
+/// Named features: each name mostly has one type.
+pub fn features() -> impl Strategy<Value = Features> {
+    let typed = (
+        option::of(any::<bool>()),
+        option::of(any::<i64>()),
+        option::of(finite()),
+        option::of(text()),
+        option::of(vec(text(), 0..4)),
+        option::of(vec(finite(), 0..4)),
+    );
+    (typed, btree_map(name(), value(), 0..4)).prop_map(|(typed, others)| {
+        let mut features: Features = others.into_iter().collect();
+        let nested = Features::new().with("flag", typed.0).with("whole", typed.1);
+        features.set("typed", nested);
+        features.set("number", typed.2);
+        features.set("text", typed.3);
+        features.set(
+            "texts",
+            typed.4.map_or(FeatureValue::Missing, FeatureValue::from),
+        );
+        features.set(
+            "numbers",
+            typed.5.map_or(FeatureValue::Missing, FeatureValue::from),
+        );
+        features
+    })
 }
 
 /// A record with all of its fields, each there or absent.
@@ -87,7 +143,6 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
         low: -2.0,
         high: 6.0,
     };
-    let names: Arc<[String]> = ["age", "dim", "a b"].map(str::to_owned).into();
     let (context, action, space) = match kind {
         Kind::DenseNumbers => (
             dense(),
@@ -95,9 +150,7 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
             interval,
         ),
         Kind::NamedNumbers => (
-            vec(finite(), 3)
-                .prop_map(|values| Context::dense(values).expect("finite"))
-                .boxed(),
+            features().prop_map(Context::named).boxed(),
             (-2.0..=6.0_f64).prop_map(AnyAction::from).boxed(),
             interval,
         ),
@@ -119,7 +172,6 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
             },
         ),
     };
-    let features = matches!(kind, Kind::NamedNumbers).then_some(names);
     let space = Arc::new(space);
     let who = (
         option::of(text()),
@@ -178,7 +230,14 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
         option::of(finite()),
         option::of(text()),
     );
-    (who, how, proof, end).prop_map(move |(who, how, proof, end)| {
+    let more = (
+        option::of(positive()),
+        option::of(text()),
+        option::of(text()),
+        option::of(share()),
+        option::of(select(vec!["maximize:0,50", "minimize:-1,2.5,clip"])),
+    );
+    (who, how, proof, end, more).prop_map(move |(who, how, proof, end, more)| {
         let (context, action, propensity, ..) = how;
         // What the caller played himself has no density.
         let propensity = match end.2 {
@@ -186,7 +245,6 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
             _ => propensity,
         };
         let mut record = Record::bare(context, action, propensity);
-        record.features.clone_from(&features);
         (record.loop_name, record.event_id, record.event) = (who.0, who.1, who.2);
         (record.seq, record.time, record.client_time) = (who.3, who.4, who.5);
         record.mu = who.6;
@@ -201,6 +259,16 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
         record.deferred = end.3;
         record.loss = end.4.map(|loss| Loss::new(loss).expect("in range"));
         (record.loss_source, record.late, record.close_time) = (end.5, end.6, end.7);
+        (
+            record.largest_inverse_density,
+            record.model_hash,
+            record.schema_hash,
+        ) = (more.0, more.1, more.2);
+        record.outcome = more.3;
+        record.objective = more.4.map(|text| text.parse().expect("an objective"));
+        if let (Some(outcome), Some(objective)) = (record.outcome, record.objective) {
+            record.loss = Some(objective.loss(outcome).expect("within the range"));
+        }
         if let Some(number) = end.8 {
             record.set_extra("q", number).expect("finite");
         }

@@ -3,8 +3,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-use egret_log::{ColumnScan, Format, ReadError, Writer};
+use egret::{Context, Density, Features, Propensity};
+use egret_log::{ColumnScan, Format, Mode, ReadError, Record, Writer};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -28,7 +30,13 @@ fn table(
         .map(|row| (!point_mass(row)).then_some(1.0 + row as f64))
         .collect();
     let propensity: StringArray = (0..rows)
-        .map(|row| Some(if point_mass(row) { "atom" } else { "density" }))
+        .map(|row| {
+            Some(if point_mass(row) {
+                "pointMass"
+            } else {
+                "density"
+            })
+        })
         .collect();
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("loss", Arc::new(loss)),
@@ -131,6 +139,79 @@ fn columns_and_records_are_the_same_numbers() {
     }
 }
 
+/// Losses are worked out from outcomes, by one objective of the file or by one of each row.
+#[test]
+fn losses_of_outcomes_are_the_same_by_columns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = |seq: u64, outcome: Option<f64>, objective: &str| {
+        let context = Context::dense(vec![1.0]).expect("finite");
+        let density = Density::new(2.0).expect("positive");
+        let mut record = Record::bare(context, 0.5.into(), Propensity::Density(density));
+        (record.seq, record.outcome) = (Some(seq), outcome);
+        record.objective = Some(objective.parse().expect("an objective"));
+        record
+    };
+    for others in ["maximize:0,50", "minimize:0,100"] {
+        let file = folder.path().join("log.parquet");
+        let mut writer = Writer::create(&file, Format::Parquet).expect("a folder to write to");
+        for record in [
+            record(0, Some(20.0), "maximize:0,50"),
+            record(1, None, "maximize:0,50"),
+            record(2, Some(40.0), others),
+        ] {
+            writer.write(&record).expect("a good record");
+        }
+        writer.finish().expect("written");
+        let expected: Rows = read(&file)
+            .iter()
+            .map(|record| vec![record.number("loss")])
+            .collect();
+        let last = if others == "maximize:0,50" { 0.2 } else { 0.4 };
+        assert_eq!(expected, [[Some(0.6)], [None], [Some(last)]]);
+        let found = collect(std::slice::from_ref(&file), &["loss"], &[]);
+        assert_eq!(found.expect("good rows"), expected);
+        // One objective is stated once.
+        let metadata =
+            ParquetRecordBatchReaderBuilder::try_new(File::open(&file).expect("written"));
+        let metadata = metadata.expect("a table");
+        let column = metadata.schema().column_with_name("objective").is_some();
+        let entries = metadata.metadata().file_metadata().key_value_metadata();
+        let entry = entries
+            .into_iter()
+            .flatten()
+            .any(|e| e.key == "egret.objective");
+        assert_eq!(
+            (column, entry),
+            (others != "maximize:0,50", others == "maximize:0,50")
+        );
+    }
+}
+
+/// A feature that is called like a field is not taken for it.
+#[test]
+fn features_called_like_fields_are_no_fields() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("log.parquet");
+    let mut writer = Writer::create(&file, Format::Parquet).expect("a folder to write to");
+    for point_mass in [false, true] {
+        let features = Features::new()
+            .with("propensity", "density")
+            .with("mode", "online");
+        let propensity = match point_mass {
+            true => Propensity::PointMass,
+            false => Propensity::Density(Density::new(2.0).expect("positive")),
+        };
+        let mut record = Record::bare(Context::named(features), 0.5.into(), propensity);
+        record.mode = point_mass.then_some(Mode::Apprentice);
+        writer.write(&record).expect("a good record");
+    }
+    writer.finish().expect("written");
+    let found = collect(std::slice::from_ref(&file), &["density"], &[]);
+    assert_eq!(found.expect("good rows"), [[Some(2.0)], [None]]);
+    let columns = ColumnScan::open(&[file], &["density"], &[]).expect("a table");
+    assert!(!columns.words_are_among("mode", &["online"]).expect("read"));
+}
+
 /// A table with one number spoiled.
 fn spoiled(path: &Path, column: &str, value: Option<f64>, row: usize, word: &str) -> String {
     let rows = 1_000;
@@ -201,20 +282,20 @@ fn what_cannot_be_is_named_with_its_row() {
         (
             "q",
             Some(0.5),
-            "atom",
-            "propensity is \"atom\" and density is 2: a point mass has no density",
+            "pointMass",
+            "propensity is \"pointMass\" and density is 2: a point mass has no density",
         ),
         (
             "q",
             Some(0.5),
             "drawn",
-            "propensity is \"drawn\", expected density or atom",
+            "propensity is \"drawn\", expected density or pointMass",
         ),
         (
             "density",
             None,
             "density",
-            "density is missing: give one, or propensity \"atom\" where the action was not drawn",
+            "density is missing: give one, or propensity \"pointMass\" where the action was not drawn",
         ),
     ] {
         let error = spoiled(&path, column, value, 437, word);
@@ -228,7 +309,7 @@ fn what_cannot_be_is_named_with_its_row() {
 }
 
 #[test]
-fn atoms_are_dropped_and_counted() {
+fn point_masses_are_dropped_and_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log.parquet");
     table(&path, 700, 90, true, EnabledStatistics::Chunk);
@@ -269,7 +350,7 @@ fn words_are_known_from_statistics() {
     let all = EnabledStatistics::Chunk;
     assert!(known("a.parquet", false, all, &["density"]));
     assert!(!known("b.parquet", true, all, &["density"]));
-    assert!(!known("c.parquet", true, all, &["density", "atom"]));
+    assert!(!known("c.parquet", true, all, &["density", "pointMass"]));
     assert!(!known(
         "d.parquet",
         false,

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use egret_log::Record;
+use egret_log::{Format, Record, Writer};
 
 use crate::read;
 
@@ -11,7 +11,29 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Files of the first egret that wrote version 1. They are never written again: what they hold is what is read for ever.
+/// Makes the files of version 1 from those of JSON lines. Run it no more once version 1 is published: from then on what
+/// they hold is what is read for ever. `cargo nextest run -p egret-log --run-ignored only files_are_made`
+#[test]
+#[ignore = "writes to tests/data"]
+fn files_are_made_from_json_lines() {
+    for name in ["version-1", "version-1-items", "version-1-vectors"] {
+        let records = read(&data(&format!("{name}.jsonl")));
+        let write = |ending: &str, format, records: &[Record]| {
+            let file = data(&format!("{name}.{ending}"));
+            let mut writer = Writer::create(file, format).expect("this repository");
+            for record in records {
+                writer.write(record).expect("a good record");
+            }
+            writer.finish().expect("written");
+        };
+        write("parquet", Format::Parquet, &records);
+        if name == "version-1" {
+            write("dsjson", Format::DsJson, &records[..1]);
+        }
+    }
+}
+
+/// Files of the first egret that wrote version 1.
 #[test]
 fn old_files_are_read_as_ever() {
     for (name, others) in [
@@ -57,9 +79,38 @@ fn fields_are_where_they_were() {
         records[1].context.as_dense().map(|x| x[1].to_bits()),
         Some((-0.0_f64).to_bits())
     );
+    assert_eq!(
+        (first.batches_learned, first.settings_version),
+        (Some(12), Some(3))
+    );
+    assert_eq!(first.model_hash.as_deref(), Some("3f2a"));
+    assert_eq!(first.schema_hash.as_deref(), Some("91bc"));
+    assert_eq!(first.largest_inverse_density, Some(8.0));
+    assert_eq!(
+        (first.outcome, first.loss.map(f64::from)),
+        (Some(40.0), Some(0.2))
+    );
+    let objective = first.objective.expect("stated").to_string();
+    assert_eq!(objective, "maximize:0,50");
     let decision = first.decision::<f64>().expect("all of a decision");
     assert_eq!(
         Record::new(first.context.clone(), &decision).beta,
         first.beta
     );
+}
+
+#[test]
+fn named_features_are_what_they_were() {
+    let records = read(&data("version-1-vectors.parquet"));
+    let value = |row: usize, name: &str| {
+        let features = records[row].context.as_named().expect("named");
+        features.get(name).cloned()
+    };
+    assert_eq!(value(0, "age"), Some(0.5.into()));
+    assert_eq!(value(0, "new"), Some(true.into()));
+    assert_eq!(value(0, "tags"), Some(vec!["a", "b"].into()));
+    assert_eq!(value(0, "town"), Some("Porto".into()));
+    assert_eq!(value(0, "user.visits"), Some(3_i64.into()));
+    assert_eq!(value(1, "user.visits"), Some("many".into()));
+    assert_eq!(value(1, "town"), None);
 }

@@ -1,6 +1,6 @@
 use std::fs;
 
-use egret_log::{Merge, ReadError, Record};
+use egret_log::{Format, Merge, ReadError, Record, Writer};
 
 fn line(seq: u64, event: &str, extra: &str) -> String {
     format!(
@@ -65,4 +65,46 @@ fn a_log_out_of_order_or_without_numbers_is_refused() {
     let without = "{\"context\":[1.0],\"action\":0.5,\"density\":2.0}\n".to_owned();
     let error = merged(&[without]).expect_err("no seq");
     assert!(error.contains("0.jsonl, row 1: seq is missing"), "{error}");
+}
+
+#[test]
+fn logs_of_two_objectives_are_refused() {
+    let objective = |high: u32| {
+        format!(
+            ",\"outcome\":1,\"objective\":{{\"direction\":\"maximize\",\"low\":0,\"high\":{high}}}"
+        )
+    };
+    let parts = [line(1, "e", &objective(2)), line(2, "e", &objective(4))];
+    let error = merged(&parts).expect_err("two objectives");
+    assert!(
+        error.contains("1.jsonl, row 1: objective: maximize:0,4 here and maximize:0,2 in "),
+        "{error}"
+    );
+    assert!(
+        error.contains("0.jsonl: losses of two objectives"),
+        "{error}"
+    );
+    let parts = [
+        line(1, "e", &objective(2)),
+        line(2, "e", &objective(2)),
+        line(3, "e", ""),
+    ];
+    assert_eq!(merged(&parts), Ok((vec![1, 2, 3], 0)));
+}
+
+#[test]
+fn one_record_in_two_formats_comes_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines = folder.path().join("a.jsonl");
+    let table = folder.path().join("b.parquet");
+    let context = r#"{"user":{"age":3,"town":null},"tags":["a"]}"#;
+    let line = line(1, "e", "").replace("[1.0]", context);
+    fs::write(&lines, &line).expect("written");
+    let mut writer = Writer::create(&table, Format::Parquet).expect("a folder to write to");
+    let record = Record::from_json(line.trim()).expect("good");
+    writer.write(&record).expect("good");
+    writer.finish().expect("written");
+    let mut merge = Merge::open(&[folder.path()]).expect("files");
+    assert_eq!(merge.by_ref().filter(Result::is_ok).count(), 1);
+    assert_eq!(merge.duplicates(), 1);
 }

@@ -3,8 +3,8 @@
 use egret::{
     Batch, CappedDraw, CappedIgw, Context, Decision, Density, DensityKind, EventRng, Explorer,
     GammaSchedule, Igw, Interval, Learner, Loss, LossCurve, Model, ModelSpec, Normalization,
-    OracleSpec, Propensity, ReferenceMeasure, Settings, Space, Stream, UniformBox, UniformSphere,
-    Vector, Vectors,
+    OracleSpec, Propensity, ReferenceMeasure, Settings, Stream, UniformBox, UniformSphere, Vector,
+    Vectors,
 };
 use egret_offline::{AuditReport, Audited, Auditor, Recorded, Replayer};
 use egret_testkit::allowed_misses;
@@ -16,15 +16,8 @@ const BATCH: usize = 8;
 
 /// The market's seller: prices in [0, 1], two features, the paper's oracle.
 fn seller(settings: Settings) -> Learner<Context, f64> {
-    let spec = ModelSpec {
-        space: Space::Interval {
-            low: 0.0,
-            high: 1.0,
-        },
-        context_dim: 2,
-        embeddings: None,
-        oracle: OracleSpec::paper(),
-    };
+    let spec = ModelSpec::new(Interval::new(0.0, 1.0).expect("in order"), 2)
+        .with_oracle(OracleSpec::paper());
     Model::from_spec(spec, settings)
         .expect("a good model")
         .into_learner()

@@ -1,8 +1,8 @@
 //! Learning from logs whose truth is known.
 
 use egret::{
-    Context, Density, EventRng, Forecaster, LearningRate, Loss, LossCurve, ModelSpec, Observed,
-    OracleSpec, Propensity, RegressionOracle, Space, Stream,
+    Context, Density, EventRng, Forecaster, Interval, LearningRate, Loss, LossCurve, ModelSpec,
+    Observed, OracleSpec, Propensity, RegressionOracle, Stream,
 };
 use egret_offline::{
     CandidateError, Checkpoint, Criterion, Epoch, LearningError, OfflineProtocol, Order,
@@ -13,15 +13,8 @@ use egret_offline::{
 type Log = Vec<Observed<Context, f64>>;
 
 fn spec(context_dim: usize) -> ModelSpec {
-    ModelSpec {
-        space: Space::Interval {
-            low: 0.0,
-            high: 1.0,
-        },
-        context_dim,
-        embeddings: None,
-        oracle: OracleSpec::paper(),
-    }
+    ModelSpec::new(Interval::new(0.0, 1.0).expect("in order"), context_dim)
+        .with_oracle(OracleSpec::paper())
 }
 
 /// Events of a world: its contexts, the share of events played in the lower part of [0, 1], up to `cut`, and the mean loss.

@@ -3,7 +3,7 @@
 use egret::{
     Action, CappedIgw, Catalogue, Context, EventRng, Explorer, FunctionOnInterval, FunctionOracle,
     GammaSchedule, Igw, Interval, Item, Learner, Model, Normalization, OracleSpec,
-    ReferenceMeasure, Settings, Space, Stream,
+    ReferenceMeasure, Settings, Stream,
 };
 use egret_offline::{
     BestOf, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, KernelShape, PointPolicy, Policy,
@@ -461,15 +461,8 @@ fn the_greedy_policy_finds_the_minimum() {
 
 #[test]
 fn other_settings_keep_what_was_learned() {
-    let spec = egret::ModelSpec {
-        space: Space::Interval {
-            low: 0.0,
-            high: 1.0,
-        },
-        context_dim: 1,
-        embeddings: None,
-        oracle: OracleSpec::paper(),
-    };
+    let spec = egret::ModelSpec::new(Interval::new(0.0, 1.0).expect("in order"), 1)
+        .with_oracle(OracleSpec::paper());
     let mut model = Model::<f64>::from_spec(spec, Settings::paper()).expect("a good model");
     let x = Context::dense(vec![0.5]).expect("finite");
     let decision = model.decide(1, &x).expect("an action");

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use egret::{
-    Context, Density, EventRng, Forecaster, LearningRate, Loss, LossCurve, Model, ModelSpec,
-    Observed, OracleSpec, Propensity, RegressionOracle, Settings, Space, Stream,
+    Context, Density, EventRng, Forecaster, Interval, LearningRate, Loss, LossCurve, Model,
+    ModelSpec, Observed, OracleSpec, Propensity, RegressionOracle, Settings, Stream,
 };
 use egret_offline::{
     CandidateStanding, Order, Selection, SelectionError, SelectionSettings, ServedPolicy, Split,
@@ -19,15 +19,7 @@ const CONTEXTS: [f64; 2] = [0.0, 1.0];
 const M: usize = 4;
 
 fn spec() -> ModelSpec {
-    ModelSpec {
-        space: Space::Interval {
-            low: 0.0,
-            high: 1.0,
-        },
-        context_dim: 1,
-        embeddings: None,
-        oracle: OracleSpec::paper(),
-    }
+    ModelSpec::new(Interval::new(0.0, 1.0).expect("in order"), 1).with_oracle(OracleSpec::paper())
 }
 
 /// Low actions suit context 0, high ones context 1.

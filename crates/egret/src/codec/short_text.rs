@@ -67,9 +67,9 @@ impl<'a> ShortText<'a> {
     pub fn bare<T: FromStr>(&mut self, what: &str) -> Result<T, ShortTextError> {
         match self.bare.take() {
             Some(value) => self.parsed(what, value),
-            None => Err(ShortTextError::Missing {
+            None => Err(ShortTextError::MissingValue {
                 name: self.name.to_owned(),
-                key: what.to_owned(),
+                what: what.to_owned(),
             }),
         }
     }
@@ -107,6 +107,14 @@ pub enum ShortTextError {
         name: String,
         /// What is missing.
         key: String,
+    },
+    /// A value without a key is missing.
+    #[error("{name} needs {what}, as in {name}:…")]
+    MissingValue {
+        /// Of what.
+        name: String,
+        /// What is missing.
+        what: String,
     },
     /// The value does not parse.
     #[error("{name} cannot have {key}={value}")]

@@ -1,11 +1,12 @@
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
+use crate::event::{FeatureError, Features};
 use crate::numeric::lanes;
 
-/// What is known before the decision: a vector of features, dense or sparse.
+/// What is known before the decision: named [`Features`], or a vector of numbers, dense or sparse.
 ///
-/// Both forms give the same predictions up to rounding. The sparse form costs time and memory only for the features
-/// it lists.
+/// Names are for models with a [`FeatureSchema`](crate::FeatureSchema), which turns them into numbers. Dense and sparse
+/// give the same predictions up to rounding; the sparse form costs time and memory only for the features it lists.
 ///
 /// ```
 /// use egret::Context;
@@ -15,12 +16,12 @@ use crate::numeric::lanes;
 /// assert_eq!(dense.dot(&[5.0, 7.0, 9.0]), sparse.dot(&[5.0, 7.0, 9.0]));
 /// # Ok::<(), egret::ContextError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked", into = "Unchecked")]
-pub struct Context(Features);
+#[derive(Debug, Clone, PartialEq)]
+pub struct Context(Form);
 
 #[derive(Debug, Clone, PartialEq)]
-enum Features {
+enum Form {
+    Named(Features),
     Dense(Vec<f64>),
     Sparse {
         dim: usize,
@@ -29,12 +30,25 @@ enum Features {
 }
 
 impl Context {
+    /// Named values. Fields that are absent are missing.
+    pub fn named(features: Features) -> Self {
+        Self(Form::Named(features))
+    }
+
+    /// The named values of such a context.
+    pub fn as_named(&self) -> Option<&Features> {
+        match &self.0 {
+            Form::Named(features) => Some(features),
+            _ => None,
+        }
+    }
+
     /// One number for each feature, all finite.
     pub fn dense(values: Vec<f64>) -> Result<Self, ContextError> {
         for (feature, &value) in values.iter().enumerate() {
             check_finite(feature, value)?;
         }
-        Ok(Self(Features::Dense(values)))
+        Ok(Self(Form::Dense(values)))
     }
 
     /// (feature, value) pairs in increasing order of feature; the others are zero.
@@ -51,22 +65,23 @@ impl Context {
             }
             next = feature + 1;
         }
-        Ok(Self(Features::Sparse { dim, entries }))
+        Ok(Self(Form::Sparse { dim, entries }))
     }
 
-    /// The number of features, zeros included.
+    /// How many numbers there are, zeros included: none where features have names.
     pub fn dim(&self) -> usize {
         match &self.0 {
-            Features::Dense(values) => values.len(),
-            Features::Sparse { dim, .. } => *dim,
+            Form::Named(_) => 0,
+            Form::Dense(values) => values.len(),
+            Form::Sparse { dim, .. } => *dim,
         }
     }
 
     /// The numbers of a dense context; none for a sparse one.
     pub fn as_dense(&self) -> Option<&[f64]> {
         match &self.0 {
-            Features::Dense(values) => Some(values),
-            Features::Sparse { .. } => None,
+            Form::Dense(values) => Some(values),
+            _ => None,
         }
     }
 
@@ -76,8 +91,9 @@ impl Context {
     /// If `weights` is shorter than the context.
     pub fn dot(&self, weights: &[f64]) -> f64 {
         match &self.0 {
-            Features::Dense(values) => lanes::dot(values, &weights[..values.len()]),
-            Features::Sparse { entries, .. } => entries
+            Form::Named(_) => 0.0,
+            Form::Dense(values) => lanes::dot(values, &weights[..values.len()]),
+            Form::Sparse { entries, .. } => entries
                 .iter()
                 .map(|&(feature, value)| value * weights[feature as usize])
                 .sum(),
@@ -87,12 +103,13 @@ impl Context {
     /// Calls `visit(feature, value)` in order for each feature; a sparse context skips those it does not list.
     pub fn for_each(&self, mut visit: impl FnMut(usize, f64)) {
         match &self.0 {
-            Features::Dense(values) => {
+            Form::Named(_) => {}
+            Form::Dense(values) => {
                 for (feature, &value) in values.iter().enumerate() {
                     visit(feature, value);
                 }
             }
-            Features::Sparse { entries, .. } => {
+            Form::Sparse { entries, .. } => {
                 for &(feature, value) in entries {
                     visit(feature as usize, value);
                 }
@@ -102,7 +119,9 @@ impl Context {
 
     /// An error unless the context has `dim` features.
     pub fn expect_dim(&self, dim: usize) -> Result<(), ContextError> {
-        if self.dim() == dim {
+        if self.as_named().is_some() {
+            Err(ContextError::Named)
+        } else if self.dim() == dim {
             Ok(())
         } else {
             Err(ContextError::Dimension {
@@ -121,30 +140,88 @@ fn check_finite(feature: usize, value: f64) -> Result<(), ContextError> {
     }
 }
 
-/// A context as read from a file, before it is checked.
+/// The numbers of a context in a model file.
 #[derive(Serialize, Deserialize)]
-enum Unchecked {
+enum Numbers {
     Dense(Vec<f64>),
     Sparse(usize, Vec<(u32, f64)>),
 }
 
-impl TryFrom<Unchecked> for Context {
-    type Error = ContextError;
+/// A context in JSON: `[0.5, 1]`, `{"dim": 9, "indices": [2], "values": [0.5]}` or named features.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Readable {
+    Dense(Vec<f64>),
+    Sparse(SparseObject),
+    Named(Features),
+}
 
-    fn try_from(unchecked: Unchecked) -> Result<Self, ContextError> {
-        match unchecked {
-            Unchecked::Dense(values) => Self::dense(values),
-            Unchecked::Sparse(dim, entries) => Self::sparse(dim, entries),
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SparseObject {
+    dim: usize,
+    indices: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Serialize for Context {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let form = self.0.clone();
+        if serializer.is_human_readable() {
+            return match form {
+                Form::Named(features) => Readable::Named(features),
+                Form::Dense(values) => Readable::Dense(values),
+                Form::Sparse { dim, entries } => {
+                    let (indices, values) = entries.into_iter().unzip();
+                    Readable::Sparse(SparseObject {
+                        dim,
+                        indices,
+                        values,
+                    })
+                }
+            }
+            .serialize(serializer);
         }
+        match form {
+            Form::Dense(values) => Numbers::Dense(values),
+            Form::Sparse { dim, entries } => Numbers::Sparse(dim, entries),
+            // Models keep the numbers that a schema made of it.
+            Form::Named(_) => return Err(ser::Error::custom(ContextError::Named)),
+        }
+        .serialize(serializer)
     }
 }
 
-impl From<Context> for Unchecked {
-    fn from(context: Context) -> Self {
-        match context.0 {
-            Features::Dense(values) => Self::Dense(values),
-            Features::Sparse { dim, entries } => Self::Sparse(dim, entries),
-        }
+impl<'de> Deserialize<'de> for Context {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let made = if deserializer.is_human_readable() {
+            match Readable::deserialize(deserializer)? {
+                Readable::Named(features) => Ok(Self::named(features)),
+                Readable::Dense(values) => Self::dense(values),
+                Readable::Sparse(sparse) if sparse.indices.len() != sparse.values.len() => {
+                    return Err(de::Error::invalid_length(
+                        sparse.values.len(),
+                        &"as many values as indices",
+                    ));
+                }
+                Readable::Sparse(sparse) => Self::sparse(
+                    sparse.dim,
+                    sparse.indices.into_iter().zip(sparse.values).collect(),
+                ),
+            }
+        } else {
+            match Numbers::deserialize(deserializer)? {
+                Numbers::Dense(values) => Self::dense(values),
+                Numbers::Sparse(dim, entries) => Self::sparse(dim, entries),
+            }
+        };
+        made.map_err(de::Error::custom)
+    }
+}
+
+impl From<Features> for Context {
+    fn from(features: Features) -> Self {
+        Self::named(features)
     }
 }
 
@@ -182,6 +259,14 @@ pub enum ContextError {
         /// The oracle's.
         expected: usize,
     },
+    /// Features have names, and nothing here says how they become numbers.
+    #[error(
+        "the features of the context have names: make the model with a FeatureSchema, which turns them into numbers"
+    )]
+    Named,
+    /// A strict schema refused the context.
+    #[error(transparent)]
+    Feature(#[from] FeatureError),
     /// A user's oracle refused the context.
     #[error("{0}")]
     Refused(String),
@@ -190,6 +275,32 @@ pub enum ContextError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_form_has_its_json() {
+        for json in [
+            "[0.5,1.0]",
+            r#"{"dim":9,"indices":[2],"values":[0.5]}"#,
+            r#"{"age":30,"dim":"low"}"#,
+            "[]",
+            "{}",
+        ] {
+            let context: Context = serde_json::from_str(json).expect("a context");
+            assert_eq!(serde_json::to_string(&context).expect("JSON"), json);
+            let named = context.as_named().is_some();
+            assert_eq!(named, json.starts_with('{') && !json.contains("indices"));
+            assert_eq!(postcard::to_stdvec(&context).is_err(), named);
+            assert_eq!(context.expect_dim(0) == Err(ContextError::Named), named);
+        }
+        for json in [
+            r#"{"dim":1,"indices":[2],"values":[0.5]}"#,
+            r#"{"dim":9,"indices":[2],"values":[]}"#,
+            r#"{"a":1,"a":2}"#,
+            "3",
+        ] {
+            assert!(serde_json::from_str::<Context>(json).is_err(), "{json}");
+        }
+    }
 
     #[test]
     fn bad_features_are_named() {

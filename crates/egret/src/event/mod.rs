@@ -1,7 +1,9 @@
 //! The parts of one event: context, action, loss, propensity.
 //!
-//! An event is (x, a, ℓ, p). The [`Context`] x is known before the decision. The action a is a number, a [`Vector`] or an
-//! [`Item`]; the trait [`Action`] lets you add your own type. The [`Loss`] ℓ ∈ [0, 1] arrives later, smaller is better.
+//! An event is (x, a, ℓ, p). The [`Context`] x is known before the decision: [`Features`] with names, which a
+//! [`FeatureSchema`] turns into numbers, or the numbers themselves. The action a is a number, a [`Vector`] or an
+//! [`Item`]; the trait [`Action`] lets you add your own type. The [`Loss`] ℓ ∈ [0, 1] arrives later, smaller is better; an [`Objective`] makes it of
+//! rewards or costs in the user's units.
 //! The [`Propensity`] p says how probable the action was: a [`Density`] dP/dμ against the reference measure, or a point
 //! mass, which no importance weight can use.
 //!
@@ -9,10 +11,19 @@
 
 pub(crate) mod action;
 pub(crate) mod context;
+pub(crate) mod feature_schema;
+pub(crate) mod features;
 pub(crate) mod loss;
+pub(crate) mod objective;
 pub(crate) mod propensity;
 
 pub use action::{Action, Batch, Item, Vector, Vectors};
 pub use context::{Context, ContextError};
+pub use feature_schema::{
+    Categories, FeatureCounts, FeatureError, FeatureSchema, Field, FieldCounts, FieldKind,
+    Interaction, LogRule, NumberScale, SchemaError, SchemaSample,
+};
+pub use features::{FeatureValue, Features};
 pub use loss::{Loss, PseudoLoss};
+pub use objective::{Direction, Objective, ObjectiveTextError, Outcome, Outside};
 pub use propensity::{Density, Propensity, Weight};

@@ -1,10 +1,11 @@
 use std::collections::{BTreeMap, btree_map::Entry};
 use std::convert::Infallible;
 
-use crate::event::{Context, Loss};
+use crate::event::{Context, Loss, Outcome};
 use crate::explorer::{DecideError, Decision};
 use crate::learner::LearnError;
-use crate::model::{ActionKind, Model, Space};
+use crate::model::{ActionKind, Model, ModelSpec};
+use crate::numeric::OutOfRange;
 
 /// A model that numbers its events and remembers each decision until its loss arrives.
 ///
@@ -15,7 +16,7 @@ use crate::model::{ActionKind, Model, Space};
 ///
 /// Losses may arrive late and in any order. At most `capacity` decisions wait for theirs; when another one is made, the
 /// oldest is logged without a loss and forgotten. Events are learned and logged in the order in which their losses
-/// arrived, so replaying the log gives the same model.
+/// arrived, so learning its rows one by one gives the same model.
 ///
 /// ```
 /// use egret::{Context, DecisionLoop, Interval, Loss, Model};
@@ -45,13 +46,13 @@ pub trait EventLog<A> {
     /// Why an event could not be logged.
     type Error;
 
-    /// Appends a finished event, whose action is in `space`. The loss is none if it did not arrive in time.
+    /// Appends a finished event of a model of this description. The outcome is none if it did not arrive in time.
     fn append(
         &mut self,
-        space: &Space,
+        spec: &ModelSpec,
         x: &Context,
         decision: &Decision<A>,
-        loss: Option<Loss>,
+        outcome: Option<Outcome>,
     ) -> Result<(), Self::Error>;
 }
 
@@ -64,10 +65,10 @@ impl<A> EventLog<A> for NoLog {
 
     fn append(
         &mut self,
-        _: &Space,
+        _: &ModelSpec,
         _: &Context,
         _: &Decision<A>,
-        _: Option<Loss>,
+        _: Option<Outcome>,
     ) -> Result<(), Infallible> {
         Ok(())
     }
@@ -110,7 +111,8 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
     }
 
     /// Makes the decision of the next event.
-    pub fn decide(&mut self, x: Context) -> Result<Decision<A>, LoopError<L::Error>> {
+    pub fn decide(&mut self, x: impl Into<Context>) -> Result<Decision<A>, LoopError<L::Error>> {
+        let x = x.into();
         let decision = self.model.decide(self.next_event, &x)?;
         while self.capacity <= self.waiting.len() {
             self.expire_oldest()?;
@@ -120,19 +122,30 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         Ok(decision)
     }
 
-    /// The loss of an event: logged, learned from, forgotten. Where the log refuses it, nothing is learned and the
-    /// decision still waits.
+    /// The outcome of an event in the units of the model's [`Objective`](crate::Objective): logged, learned from,
+    /// forgotten. Where the log refuses it, nothing is learned and the decision still waits.
+    pub fn outcome(&mut self, event: u64, value: f64) -> Result<(), LoopError<L::Error>> {
+        let outcome = self.model.objective().outcome(value)?;
+        self.close(event, outcome)
+    }
+
+    /// As [`outcome`](Self::outcome), for a loss in [0, 1].
     pub fn learn(&mut self, event: u64, loss: Loss) -> Result<(), LoopError<L::Error>> {
+        let value = self.model.objective().value(loss.get());
+        self.close(event, Outcome { value, loss })
+    }
+
+    fn close(&mut self, event: u64, outcome: Outcome) -> Result<(), LoopError<L::Error>> {
         let Entry::Occupied(waiting) = self.waiting.entry(event) else {
             return Err(LoopError::NotWaiting { event });
         };
         let (x, decision) = waiting.get();
         // First the log: a model that has learned what the log lacks could not be had again from it.
         self.log
-            .append(&self.model.spec().space, x, decision, Some(loss))
+            .append(self.model.spec(), x, decision, Some(outcome))
             .map_err(LoopError::Log)?;
         let (x, decision) = waiting.remove();
-        Ok(self.model.learn(&decision.observed(&x, loss))?)
+        Ok(self.model.learn(&decision.observed(&x, outcome.loss))?)
     }
 
     /// Logs the decisions that still wait, without a loss. On an error the rest still waits, and nothing is lost.
@@ -155,7 +168,7 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         };
         let (x, decision) = oldest.get();
         self.log
-            .append(&self.model.spec().space, x, decision, None)
+            .append(self.model.spec(), x, decision, None)
             .map_err(LoopError::Log)?;
         oldest.remove();
         self.expired += 1;
@@ -193,6 +206,9 @@ pub enum LoopError<E> {
     /// Nothing was learned.
     #[error(transparent)]
     Learn(#[from] LearnError),
+    /// The outcome is not in the objective's range.
+    #[error(transparent)]
+    Outcome(#[from] OutOfRange),
     /// The event was never decided, has its loss already, or waited too long.
     #[error(
         "event {event} is not waiting for a loss: it was never decided, already has its loss, or was forgotten to make \
@@ -212,7 +228,6 @@ mod tests {
     use super::*;
     use crate::learner::Settings;
     use crate::measure::Interval;
-    use crate::model::ModelSpec;
     use crate::oracle::OracleSpec;
 
     fn model() -> Model<f64> {
@@ -241,17 +256,18 @@ mod tests {
 
         fn append(
             &mut self,
-            space: &Space,
+            spec: &ModelSpec,
             x: &Context,
             decision: &Decision<f64>,
-            loss: Option<Loss>,
+            outcome: Option<Outcome>,
         ) -> Result<(), &'static str> {
-            assert_eq!(space.to_string(), "interval:0,1");
+            assert_eq!(spec.space.to_string(), "interval:0,1");
             assert_eq!(x, &self::x(decision.event));
             if self.room == Some(self.events.len()) {
                 return Err("the disk is full");
             }
-            self.events.push((decision.event, loss.map(Loss::get)));
+            self.events
+                .push((decision.event, outcome.map(|outcome| outcome.loss.get())));
             Ok(())
         }
     }

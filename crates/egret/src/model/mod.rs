@@ -1,6 +1,6 @@
-//! Models: a learner with its description, for contexts that are lists of numbers.
+//! Models: a learner with its description, for contexts that are named features or lists of numbers.
 //!
-//! A [`ModelSpec`] is plain data: the action space, the number of context features, the oracle. A model is built from it,
+//! A [`ModelSpec`] is plain data: the action space, what contexts are, the objective, the oracle. A model is built from it,
 //! and its file holds it, so a saved model loads without the program that made it.
 //!
 //! | you know the kind of action      | type                                       |
@@ -24,12 +24,12 @@ pub use action_space::{ActionSpace, EmbeddingRows, Items};
 pub use any_model::AnyModel;
 pub use decision_loop::{DecisionLoop, EventLog, LoopError, NoLog};
 pub use space::{ActionError, Space, SpaceError};
-pub use spec::ModelSpec;
+pub use spec::{Contexts, ModelSpec};
 
 use std::borrow::Borrow;
 
 use crate::codec::{LoadError, framed::Frame};
-use crate::event::Context;
+use crate::event::{Context, FeatureCounts, Objective};
 use crate::explorer::{DecideError, Decision, Observed};
 use crate::learner::{LearnError, Learner, ReplayError, Settings, SettingsError};
 use crate::oracle::OracleSpecError;
@@ -57,37 +57,65 @@ const FRAME: Frame = Frame {
 /// }
 /// let again = Model::<f64>::load(&model.save())?;
 /// assert_eq!(again.decide(10, &x)?, model.decide(10, &x)?);
+/// // Or named features, and rewards in the user's units.
+/// use egret::{Features, FeatureSchema, FieldKind, Objective};
+/// let schema = FeatureSchema::new().with("income", FieldKind::number())?;
+/// let model = Model::new(Interval::new(5.0, 50.0)?, schema)?.with_objective(Objective::maximize(0.0, 50.0)?);
+/// let decision = model.decide(0, &Features::new().with("income", 52_000).into())?;
+/// assert!((5.0..=50.0).contains(&decision.action));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Model<A: ActionKind> {
     spec: ModelSpec,
     learner: Learner<Context, A>,
+    counts: FeatureCounts,
 }
 
 impl<A: ActionKind> Model<A> {
-    /// The default model for a space and contexts of `context_dim` features. There is nothing to tune.
+    /// The default model for a space and contexts of so many numbers, or of named features by a [`FeatureSchema`]. There
+    /// is nothing to tune.
     pub fn new(
         space: impl ActionSpace<Action = A>,
-        context_dim: usize,
+        contexts: impl Into<Contexts>,
     ) -> Result<Self, ModelError> {
-        Self::with_settings(space, context_dim, Settings::default())
+        Self::with_settings(space, contexts, Settings::default())
     }
 
     /// The default oracle with other settings, such as another seed.
     pub fn with_settings(
         space: impl ActionSpace<Action = A>,
-        context_dim: usize,
+        contexts: impl Into<Contexts>,
         settings: Settings,
     ) -> Result<Self, ModelError> {
-        let spec = ModelSpec::new(space, context_dim).with_seed(settings.seed);
+        let spec = ModelSpec::new(space, contexts).with_seed(settings.seed);
         Self::from_spec(spec, settings)
     }
 
     /// Any oracle with any settings.
     pub fn from_spec(spec: ModelSpec, settings: Settings) -> Result<Self, ModelError> {
+        if let Some(schema) = &spec.features
+            && schema.width() != spec.context_dim
+        {
+            return Err(ModelError::Width {
+                width: schema.width(),
+                context_dim: spec.context_dim,
+            });
+        }
         let learner = Learner::new(A::measure(&spec.space)?, A::oracle(&spec)?, settings)?;
-        Ok(Self { spec, learner })
+        let counts = FeatureCounts::default();
+        Ok(Self {
+            spec,
+            learner,
+            counts,
+        })
+    }
+
+    /// Outcomes are these; losses in [0, 1] otherwise.
+    #[must_use]
+    pub fn with_objective(mut self, objective: Objective) -> Self {
+        self.spec.objective = objective;
+        self
     }
 
     /// A model whose oracle was trained elsewhere. `oracle` is the saved state of the oracle, and `batches` is how many
@@ -125,6 +153,16 @@ impl<A: ActionKind> Model<A> {
         self.learner.batches_learned()
     }
 
+    /// What outcomes are.
+    pub fn objective(&self) -> &Objective {
+        &self.spec.objective
+    }
+
+    /// How often the contexts that were learned from, since the model was made or loaded, were not as the schema says.
+    pub fn feature_counts(&self) -> &FeatureCounts {
+        &self.counts
+    }
+
     /// The learner inside: μ, f̂, Corral.
     pub fn learner(&self) -> &Learner<Context, A> {
         &self.learner
@@ -153,7 +191,7 @@ impl<A: ActionKind> Model<A> {
         &mut self,
         observed: &Observed<Y, A>,
     ) -> Result<(), LearnError> {
-        self.learner.learn(observed)
+        self.learn_batch(std::slice::from_ref(observed))
     }
 
     /// Takes one step on many events. On an error nothing was learned.
@@ -161,7 +199,16 @@ impl<A: ActionKind> Model<A> {
         &mut self,
         observed: &[Observed<Y, A>],
     ) -> Result<(), LearnError> {
-        self.learner.learn_batch(observed)
+        self.learner.learn_batch(observed)?;
+        if let Some(schema) = &self.spec.features {
+            let named = observed
+                .iter()
+                .filter_map(|event| event.x.borrow().as_named());
+            for features in named {
+                schema.count(features, &mut self.counts);
+            }
+        }
+        Ok(())
     }
 
     /// The predicted loss of each action, in [0, 1].
@@ -217,6 +264,16 @@ pub enum ModelError {
     /// The settings are invalid, or not for this oracle.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// Contexts are not as long as the schema is wide.
+    #[error(
+        "the feature schema is {width} columns wide, and the model takes contexts of {context_dim} numbers"
+    )]
+    Width {
+        /// The schema's.
+        width: usize,
+        /// The model's.
+        context_dim: usize,
+    },
     /// The bytes are not a saved model.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -252,9 +309,9 @@ mod tests {
     fn specs() -> Vec<ModelSpec> {
         let spec = |space: &str, oracle, embeddings| ModelSpec {
             space: space.parse().expect("a space"),
-            context_dim: 2,
             embeddings,
             oracle,
+            ..ModelSpec::from_parts("interval:0,1".parse().expect("a space"), None, 2)
         };
         let default = |space: &str, embeddings| {
             let space = space.parse().expect("a space");
@@ -472,7 +529,12 @@ mod tests {
         expected.push(0); // an interval
         expected.extend(0.0_f64.to_le_bytes());
         expected.extend(1.0_f64.to_le_bytes());
-        expected.push(2); // features
+        expected.push(2); // numbers in a context
+        expected.push(0); // no schema
+        expected.push(1); // minimize
+        expected.extend(0.0_f64.to_le_bytes());
+        expected.extend(1.0_f64.to_le_bytes());
+        expected.push(0); // and refuse what is outside
         expected.push(0); // no embeddings
         expected.extend([0, 0]); // an argmin, without hidden layers
         expected.extend(0.02_f64.to_le_bytes());

@@ -1,11 +1,11 @@
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Action, Batch, Context, Item, Vector, Vectors};
+use crate::event::{Action, Batch, Context, FeatureSchema, Item, Objective, Vector, Vectors};
 use crate::model::{ActionKind, ActionSpace, EmbeddingRows, Space};
 use crate::numeric::{EventRng, OutOfRange, lanes};
 use crate::oracle::{
-    ActionFeatures, Embeddings, OracleSpec, OracleSpecError, RegressionOracle, Scaling,
-    VectorFeatures,
+    ActionFeatures, Embeddings, NamedFeatures, OracleSpec, OracleSpecError, RegressionOracle,
+    Scaling, VectorFeatures,
 };
 
 /// The description of a model before it learns: action space, context, oracle.
@@ -22,12 +22,55 @@ use crate::oracle::{
 pub struct ModelSpec {
     /// Which actions there are.
     pub space: Space,
-    /// How many features a context has.
+    /// How many numbers a context has: the width of the schema, where there is one.
     pub context_dim: usize,
+    /// How named features become these numbers.
+    pub features: Option<FeatureSchema>,
+    /// What outcomes are, in the user's units.
+    pub objective: Objective,
     /// The features of each item of a catalogue.
     pub embeddings: Option<EmbeddingRows>,
     /// How losses are predicted.
     pub oracle: OracleSpec,
+}
+
+/// What contexts are: so many numbers, or named features by a schema.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Contexts {
+    /// So many numbers.
+    Numbers(usize),
+    /// Named features.
+    Named(FeatureSchema),
+}
+
+impl Contexts {
+    /// How many numbers the oracle sees.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Numbers(dim) => *dim,
+            Self::Named(schema) => schema.width(),
+        }
+    }
+
+    fn schema(self) -> Option<FeatureSchema> {
+        match self {
+            Self::Numbers(_) => None,
+            Self::Named(schema) => Some(schema),
+        }
+    }
+}
+
+impl From<usize> for Contexts {
+    fn from(dim: usize) -> Self {
+        Self::Numbers(dim)
+    }
+}
+
+impl From<FeatureSchema> for Contexts {
+    fn from(schema: FeatureSchema) -> Self {
+        Self::Named(schema)
+    }
 }
 
 impl ModelSpec {
@@ -37,13 +80,19 @@ impl ModelSpec {
     /// |-----------|-------------------------------------------------------------|
     /// | intervals | [`OracleSpec::default_on_interval`]                         |
     /// | others    | [`OracleSpec::default_on_features`], of coordinates or embeddings |
-    pub fn new(space: impl ActionSpace, context_dim: usize) -> Self {
+    pub fn new(space: impl ActionSpace, contexts: impl Into<Contexts>) -> Self {
         let (space, embeddings) = space.into_parts();
-        Self::from_parts(space, embeddings, context_dim)
+        Self::from_parts(space, embeddings, contexts)
     }
 
     /// As [`new`](Self::new), for a space known only at run time. Items need embeddings.
-    pub fn from_parts(space: Space, embeddings: Option<EmbeddingRows>, context_dim: usize) -> Self {
+    pub fn from_parts(
+        space: Space,
+        embeddings: Option<EmbeddingRows>,
+        contexts: impl Into<Contexts>,
+    ) -> Self {
+        let contexts = contexts.into();
+        let context_dim = contexts.width();
         let oracle = match &embeddings {
             _ if space.bounds().is_some() => OracleSpec::default_on_interval(0),
             Some(rows) => OracleSpec::default_on_features(context_dim, rows.dim, 0),
@@ -52,9 +101,21 @@ impl ModelSpec {
         Self {
             space,
             context_dim,
+            features: contexts.schema(),
+            objective: Objective::LOSS,
             embeddings,
             oracle,
         }
+    }
+
+    /// Losses are predicted by this oracle.
+    pub fn with_oracle(self, oracle: OracleSpec) -> Self {
+        Self { oracle, ..self }
+    }
+
+    /// Outcomes are these; losses in [0, 1] otherwise.
+    pub fn with_objective(self, objective: Objective) -> Self {
+        Self { objective, ..self }
     }
 
     /// Adds `seed` to every seed of the oracle.
@@ -76,7 +137,7 @@ impl ModelSpec {
         &self,
     ) -> Result<Box<dyn RegressionOracle<Context, f64>>, OracleSpecError> {
         let bounds = self.space.bounds().ok_or(OracleSpecError::NotAnInterval)?;
-        self.oracle.on(bounds, self.context_dim)
+        Ok(self.named(self.oracle.on(bounds, self.context_dim)?))
     }
 
     pub(crate) fn vector_oracle(
@@ -89,8 +150,10 @@ impl ModelSpec {
             measure.sample(&x, DRAWS, &mut EventRng::before_events(0), &mut draws);
         }
         let scaling = scaling_of(&coordinates, &draws);
-        self.oracle
-            .over_scaled(self.context_dim, &coordinates, &scaling)
+        let oracle = self
+            .oracle
+            .over_scaled(self.context_dim, &coordinates, &scaling)?;
+        Ok(self.named(oracle))
     }
 
     pub(crate) fn item_oracle(
@@ -116,8 +179,21 @@ impl ModelSpec {
             .map(|item| Item(item as u32))
             .collect();
         let scaling = scaling_of(&embeddings, &draws);
-        self.oracle
-            .over_scaled(self.context_dim, &embeddings, &scaling)
+        let oracle = self
+            .oracle
+            .over_scaled(self.context_dim, &embeddings, &scaling)?;
+        Ok(self.named(oracle))
+    }
+
+    /// The oracle, for named features where there is a schema.
+    fn named<A: Action>(
+        &self,
+        oracle: Box<dyn RegressionOracle<Context, A>>,
+    ) -> Box<dyn RegressionOracle<Context, A>> {
+        match &self.features {
+            Some(schema) => Box::new(NamedFeatures::new(schema.clone(), oracle)),
+            None => oracle,
+        }
     }
 }
 

@@ -67,6 +67,7 @@ pub struct LinearRegression<F> {
 
 /// Which prediction a [`LinearRegression`] makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Forecaster {
     /// Regularized least squares on the past.
     Ridge,

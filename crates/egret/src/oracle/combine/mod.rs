@@ -4,7 +4,9 @@
 //! [`PiecewiseConstant`](crate::PiecewiseConstant) turns an oracle on an interval into a step function, so that z is a
 //! sum and β is exact. [`FunctionOracle`](crate::FunctionOracle) and
 //! [`FunctionOnInterval`](crate::FunctionOnInterval) wrap a function of yours.
+//! [`NamedFeatures`](crate::NamedFeatures) lets an oracle over numbers take named features.
 
 pub(crate) mod aggregation;
 pub(crate) mod function;
+pub(crate) mod named_features;
 pub(crate) mod piecewise_constant;

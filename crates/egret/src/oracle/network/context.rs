@@ -11,6 +11,7 @@ use crate::oracle::{
     network::{
         feature_scale::{self, FeatureScale},
         replay_memory::STEP,
+        wide_layer::{self, WideLayer},
     },
     optimizer::{adam::Adam, init::check_parameters},
 };
@@ -21,18 +22,34 @@ use crate::oracle::{
 ///
 /// s is a [`FeatureScale`]. Hidden weights start uniform within ±√(6/inputs of the layer), all others at 0: before
 /// anything is learned y = 0 for every context. The optimizer is Adam.
+///
+/// Contexts of more than 512 features are wide: s, W₁ and how it learns are then those of a [`WideLayer`], whose time
+/// grows with the features present.
 #[derive(Debug, Clone)]
 pub(crate) struct ContextNetwork {
-    scale: FeatureScale,
+    input: Input,
     layers: [Layer; 3],
+    /// Without W₁ if it is wide.
     parameters: Vec<f64>,
     adam: Adam,
     gradient: Vec<f64>,
-    /// s(x), h₁, h₂ and y of each context, row after row.
+    /// s(x), h₁, h₂ and y of each context, row after row; no s(x) if it is wide.
     values: [Vec<f64>; 4],
     /// The derivatives by h₁, h₂ and y.
     slopes: [Vec<f64>; 3],
 }
+
+/// How the first layer reads a context.
+#[derive(Debug, Clone)]
+enum Input {
+    /// All features, scaled.
+    Dense(FeatureScale),
+    /// Those present, each with its row of W₁.
+    Wide(WideLayer),
+}
+
+/// Contexts of more features are wide.
+const MOST_DENSE: usize = 512;
 
 /// Where a layer's parameters lie: biases, then weights by input.
 #[derive(Debug, Clone, Copy)]
@@ -71,16 +88,50 @@ pub(crate) struct NetworkSettings {
     pub(crate) seed: u64,
 }
 
-/// What is saved.
+/// What is saved: I is the state of a [`FeatureScale`] or of a [`WideLayer`].
 #[derive(Serialize, Deserialize)]
-pub(crate) struct State {
-    scale: feature_scale::State,
+pub(crate) struct State<I> {
+    input: I,
     parameters: Vec<f64>,
     adam: Adam,
 }
 
+/// Either; no byte says which, for the number of features does.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum InputState {
+    Dense(feature_scale::State),
+    Wide(wide_layer::State),
+}
+
+impl From<feature_scale::State> for InputState {
+    fn from(state: feature_scale::State) -> Self {
+        Self::Dense(state)
+    }
+}
+
+impl From<wide_layer::State> for InputState {
+    fn from(state: wide_layer::State) -> Self {
+        Self::Wide(state)
+    }
+}
+
+impl<I> State<I>
+where
+    InputState: From<I>,
+{
+    pub(crate) fn either(self) -> State<InputState> {
+        State {
+            input: self.input.into(),
+            parameters: self.parameters,
+            adam: self.adam,
+        }
+    }
+}
+
 impl ContextNetwork {
-    /// A network before any learning. Widths must be at least 1, with at most 2²⁸ parameters.
+    /// A network before any learning. Widths must be at least 1, with at most 2²⁸ parameters; only rows of features that
+    /// are met count if it is wide.
     pub(crate) fn new(settings: NetworkSettings) -> Result<Self, OutOfRange> {
         let NetworkSettings {
             dim,
@@ -91,17 +142,24 @@ impl ContextNetwork {
         for width in [first, second, outputs] {
             OutOfRange::unless(1 <= width, "width", width as f64, "[1, inf)")?;
         }
+        let (input, inputs) = if dim <= MOST_DENSE {
+            (Input::Dense(FeatureScale::new(dim)), dim)
+        } else {
+            (Input::Wide(WideLayer::new(dim, first, seed)?), 0)
+        };
         let mut start = Some(0_usize);
-        let layers = [(dim, first), (first, second), (second, outputs)].map(|(inputs, outputs)| {
-            let layer = Layer {
-                start: start.unwrap_or(0),
-                inputs,
-                outputs,
-            };
-            start = start
-                .and_then(|start| start.checked_add(inputs.checked_add(1)?.checked_mul(outputs)?));
-            layer
-        });
+        let layers =
+            [(inputs, first), (first, second), (second, outputs)].map(|(inputs, outputs)| {
+                let layer = Layer {
+                    start: start.unwrap_or(0),
+                    inputs,
+                    outputs,
+                };
+                start = start.and_then(|start| {
+                    start.checked_add(inputs.checked_add(1)?.checked_mul(outputs)?)
+                });
+                layer
+            });
         let count = check_parameters(start)?;
         let mut parameters = vec![0.0; count];
         let mut rng = EventRng::before_events(seed);
@@ -115,51 +173,84 @@ impl ContextNetwork {
         }
         let rows = |width: usize| vec![0.0; STEP * width];
         Ok(Self {
-            scale: FeatureScale::new(dim),
+            input,
             layers,
             parameters,
             adam: Adam::new(count, rate()),
             gradient: vec![0.0; count],
-            values: [dim, first, second, outputs].map(rows),
+            values: [inputs, first, second, outputs].map(rows),
             slopes: [first, second, outputs].map(rows),
         })
     }
 
     /// How many features a context has.
     pub(crate) fn dim(&self) -> usize {
-        self.scale.dim()
+        match &self.input {
+            Input::Dense(scale) => scale.dim(),
+            Input::Wide(layer) => layer.dim(),
+        }
+    }
+
+    /// Whether the saved state holds rows of a [`WideLayer`].
+    pub(crate) fn is_wide(&self) -> bool {
+        matches!(self.input, Input::Wide(_))
     }
 
     /// Makes `out` hold y; it also serves as scratch space.
     pub(crate) fn forward(&self, x: &Context, out: &mut Vec<f64>) {
         let [first, second, last] = self.layers.map(|layer| layer.outputs);
-        let dim = self.dim();
+        let scratch = match &self.input {
+            Input::Dense(scale) => scale.dim(),
+            Input::Wide(_) => first,
+        };
         out.clear();
-        out.resize(last + dim + first + second, 0.0);
+        out.resize(last + scratch + first + second, 0.0);
         let (y, rest) = out.split_at_mut(last);
-        let (s, rest) = rest.split_at_mut(dim);
+        let (scratch, rest) = rest.split_at_mut(scratch);
         let (h1, h2) = rest.split_at_mut(first);
-        self.scale.apply(x, s);
-        self.run([s, h1, h2, y], 1);
+        match &self.input {
+            Input::Dense(scale) => {
+                scale.apply(x, scratch);
+                apply(self.layers[0], &self.parameters, scratch, h1, 1);
+            }
+            Input::Wide(layer) => {
+                apply(self.layers[0], &self.parameters, &[], h1, 1);
+                layer.add(x, scratch, h1, |_, _| {});
+            }
+        }
+        self.finish([h1, h2, y], 1);
         out.truncate(last);
     }
 
     /// Updates the scale of features with one more context.
     pub(crate) fn look_at(&mut self, x: &Context) {
-        let dim = self.dim();
-        self.scale.add(x, &mut self.values[0][..dim]);
+        match &mut self.input {
+            Input::Dense(scale) => {
+                let dim = scale.dim();
+                scale.add(x, &mut self.values[0][..dim]);
+            }
+            Input::Wide(layer) => layer.look_at(x),
+        }
     }
 
     /// y of each context, row after row.
     pub(crate) fn forward_step(&mut self, xs: [&Context; STEP]) -> &[f64] {
-        let dim = self.dim();
-        for (place, x) in xs.into_iter().enumerate() {
-            self.scale
-                .apply(x, &mut self.values[0][place * dim..][..dim]);
-        }
         let mut values = std::mem::take(&mut self.values);
         let [s, h1, h2, y] = &mut values;
-        self.run([s, h1, h2, y], STEP);
+        match &mut self.input {
+            Input::Dense(scale) => {
+                let dim = scale.dim();
+                for (place, x) in xs.into_iter().enumerate() {
+                    scale.apply(x, &mut s[place * dim..][..dim]);
+                }
+                apply(self.layers[0], &self.parameters, s, h1, STEP);
+            }
+            Input::Wide(layer) => {
+                apply(self.layers[0], &self.parameters, &[], h1, STEP);
+                layer.add_step(xs, h1);
+            }
+        }
+        self.finish([h1, h2, y], STEP);
         self.values = values;
         &self.values[3]
     }
@@ -177,32 +268,48 @@ impl ContextNetwork {
         add_up(layers[1], &later[0], d2, gradient);
         pass_back(layers[1], parameters, &later[0], d2, d1);
         add_up(layers[0], &inputs[0], d1, gradient);
-        if Adam::accepts(gradient) {
+        let accepted = match &mut self.input {
+            Input::Dense(_) => true,
+            Input::Wide(layer) => layer.differentiate(d1),
+        };
+        if accepted && Adam::accepts(gradient) {
             self.adam.step(&mut self.parameters, gradient);
+            if let Input::Wide(layer) = &mut self.input {
+                layer.step(rate().rate());
+            }
         }
     }
 
-    /// Runs `rows` contexts through all layers.
-    fn run(&self, [s, h1, h2, y]: [&mut [f64]; 4], rows: usize) {
-        let [first, second, last] = self.layers;
-        apply(first, &self.parameters, s, h1, rows);
+    /// Runs `rows` contexts through what follows the first layer's sums.
+    fn finish(&self, [h1, h2, y]: [&mut [f64]; 3], rows: usize) {
+        let [_, second, last] = self.layers;
         rectify(h1);
         apply(second, &self.parameters, h1, h2, rows);
         rectify(h2);
         apply(last, &self.parameters, h2, y, rows);
     }
 
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State<InputState> {
         State {
-            scale: self.scale.state().clone(),
+            input: match &self.input {
+                Input::Dense(scale) => scale.state().clone().into(),
+                Input::Wide(layer) => layer.state().into(),
+            },
             parameters: self.parameters.clone(),
             adam: self.adam.clone(),
         }
     }
 
     /// An error unless this is a state of such a network.
-    pub(crate) fn check(&self, state: &State) -> Result<(), LoadError> {
-        self.scale.check(&state.scale)?;
+    pub(crate) fn check(&self, state: &State<InputState>) -> Result<(), LoadError> {
+        match (&self.input, &state.input) {
+            (Input::Dense(scale), InputState::Dense(state)) => scale.check(state)?,
+            (Input::Wide(layer), InputState::Wide(state)) => layer.check(state)?,
+            (_, state) => {
+                let wide = matches!(state, InputState::Wide(_));
+                saved_state::expect_same("wide contexts:", &wide, &self.is_wide())?;
+            }
+        }
         let count = self.parameters.len();
         let finite = |parameter: f64| parameter.abs() <= 1e100;
         saved_state::expect_numbers("parameters", &state.parameters, count, finite)?;
@@ -210,8 +317,12 @@ impl ContextNetwork {
     }
 
     /// Restores a checked state.
-    pub(crate) fn restore(&mut self, state: State) {
-        self.scale.restore(state.scale);
+    pub(crate) fn restore(&mut self, state: State<InputState>) {
+        match (&mut self.input, state.input) {
+            (Input::Dense(scale), InputState::Dense(state)) => scale.restore(state),
+            (Input::Wide(layer), InputState::Wide(state)) => layer.restore(state),
+            _ => unreachable!("checked"),
+        }
         self.parameters = state.parameters;
         self.adam = state.adam;
     }
@@ -477,6 +588,185 @@ mod tests {
         let mut damaged = one.state();
         damaged.parameters[3] = f64::NAN;
         assert!(other.check(&damaged).is_err());
+    }
+
+    const WIDE: usize = 100_000;
+
+    /// 40 features each, of 60 in all.
+    fn wide_contexts(seed: u64) -> [Context; STEP] {
+        let mut rng = EventRng::new(seed, 0, Stream::World);
+        std::array::from_fn(|_| {
+            let mut entries = Vec::new();
+            for feature in (0..WIDE as u32).step_by(WIDE / 60) {
+                if rng.unit() < 2.0 / 3.0 {
+                    entries.push((feature, 3.0 * rng.unit() - 1.0));
+                }
+            }
+            Context::sparse(WIDE, entries).expect("sorted")
+        })
+    }
+
+    fn wide(hidden: [usize; 2], outputs: usize) -> ContextNetwork {
+        let settings = NetworkSettings {
+            dim: WIDE,
+            hidden,
+            outputs,
+            seed: 3,
+        };
+        ContextNetwork::new(settings).expect("few parameters")
+    }
+
+    /// One step that moves y toward 1.
+    fn teach_wide(network: &mut ContextNetwork, xs: &[Context; STEP]) {
+        for x in xs {
+            network.look_at(x);
+        }
+        network.forward_step(xs.each_ref());
+        network.backward_step(|y, slopes| {
+            for (slope, y) in slopes.iter_mut().zip(y) {
+                *slope = y - 1.0;
+            }
+        });
+    }
+
+    /// With every parameter moved off zero, and rows for the features.
+    fn taught_wide(hidden: [usize; 2], outputs: usize) -> ContextNetwork {
+        let mut network = wide(hidden, outputs);
+        let mut rng = EventRng::new(8, 0, Stream::World);
+        for parameter in &mut network.parameters {
+            *parameter += 0.6 * (rng.unit() - 0.5);
+        }
+        teach_wide(&mut network, &wide_contexts(1));
+        network
+    }
+
+    fn densely(x: &Context) -> Context {
+        let mut values = vec![0.0; x.dim()];
+        x.for_each(|feature, value| values[feature] = value);
+        Context::dense(values).expect("finite")
+    }
+
+    #[test]
+    fn wide_one_and_many_dense_and_sparse_give_the_same_bits() {
+        for (hidden, outputs) in [([8, 16], 8), ([7, 11], 3)] {
+            let mut network = taught_wide(hidden, outputs);
+            let xs = wide_contexts(2);
+            let many = network.forward_step(xs.each_ref()).to_vec();
+            let mut y = Vec::new();
+            for (x, expected) in xs.iter().zip(many.chunks_exact(outputs)) {
+                for x in [x, &densely(x)] {
+                    network.forward(x, &mut y);
+                    assert_eq!(y, expected);
+                }
+            }
+            let mut other = network.clone();
+            teach_wide(&mut network, &xs);
+            teach_wide(&mut other, &xs.each_ref().map(densely));
+            assert_eq!(bytes(&network), bytes(&other));
+        }
+    }
+
+    fn bytes(network: &ContextNetwork) -> Vec<u8> {
+        postcard::to_stdvec(&network.state()).expect("plain numbers and lists")
+    }
+
+    #[test]
+    fn wide_gradients_are_those_of_differences() {
+        let (hidden, outputs) = ([7, 11], 3);
+        let mut network = taught_wide(hidden, outputs);
+        let xs = wide_contexts(2);
+        let before = network.clone();
+        objective(&mut network, &xs);
+        network.backward_step(|_, slopes| {
+            for (place, slope) in slopes.iter_mut().enumerate() {
+                *slope = 1.0 + place as f64;
+            }
+        });
+        let Input::Wide(layer) = &network.input else {
+            panic!("{WIDE} features are wide");
+        };
+        let rows = layer.step_gradient();
+        assert!(50 < rows.len(), "{}", rows.len());
+        let step = 1e-6;
+        let check = |expected: f64, moved: &dyn Fn(&mut ContextNetwork, f64)| {
+            let at = |by: f64| {
+                let mut network = before.clone();
+                moved(&mut network, by);
+                objective(&mut network, &xs)
+            };
+            let difference = (at(step) - at(-step)) / (2.0 * step);
+            assert!(
+                (difference - expected).abs() < 1e-5 * (1.0 + expected.abs()),
+                "{difference} {expected}"
+            );
+        };
+        for (place, &expected) in network.gradient.iter().enumerate() {
+            check(expected, &|network, by| network.parameters[place] += by);
+        }
+        for (slot, gradient) in rows {
+            for (output, &expected) in gradient.iter().enumerate() {
+                check(expected, &|network, by| {
+                    if let Input::Wide(layer) = &mut network.input {
+                        layer.weights_mut(slot)[output] += by;
+                    }
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn wide_networks_learn_save_and_go_on_to_the_bit() {
+        let error = |network: &ContextNetwork| {
+            let mut y = Vec::new();
+            let squares = wide_contexts(1).map(|x| {
+                network.forward(&x, &mut y);
+                y.iter().map(|y| (y - 1.0) * (y - 1.0)).sum::<f64>()
+            });
+            squares.iter().sum::<f64>()
+        };
+        let mut one = taught_wide([8, 8], 4);
+        let before = error(&one);
+        for _ in 0..200 {
+            teach_wide(&mut one, &wide_contexts(1));
+        }
+        assert!(error(&one) < 0.1 * before, "{before} {}", error(&one));
+        let saved = bytes(&one);
+        let state: State<wide_layer::State> = postcard::from_bytes(&saved).expect("as written");
+        let state = state.either();
+        let mut other = wide([8, 8], 4);
+        other.check(&state).expect("the same shape");
+        assert!(wide([8, 8], 5).check(&state).is_err());
+        assert!(wide([9, 8], 4).check(&state).is_err());
+        assert!(network([8, 8], 4).check(&state).is_err());
+        other.restore(state);
+        assert_eq!(bytes(&other), saved);
+        for seed in 6..9 {
+            teach_wide(&mut one, &wide_contexts(seed));
+            teach_wide(&mut other, &wide_contexts(seed));
+        }
+        assert_eq!(bytes(&one), bytes(&other));
+        assert_ne!(bytes(&one), saved);
+        // 60 rows of 8 weights, with a few numbers each, and less than as much again for everything else.
+        assert!(saved.len() < 2 * 60 * 12 * 8, "{}", saved.len());
+    }
+
+    #[test]
+    fn wide_begins_beyond_512_features() {
+        for (dim, wide) in [
+            (0, false),
+            (512, false),
+            (513, true),
+            (u32::MAX as usize, true),
+        ] {
+            let settings = NetworkSettings {
+                dim,
+                hidden: [4, 4],
+                outputs: 2,
+                seed: 0,
+            };
+            let network = ContextNetwork::new(settings).expect("few parameters");
+            assert_eq!((network.is_wide(), network.dim()), (wide, dim));
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, Batch, Context, ContextError};
@@ -10,8 +10,10 @@ use crate::oracle::{
         limits::{check_action, check_size},
     },
     network::{
-        context::{self, ContextNetwork, NetworkSettings},
+        context::{self, ContextNetwork, InputState, NetworkSettings},
+        feature_scale,
         replay_memory::{Past, ReplayMemory, STEP, check_size_of_loss},
+        wide_layer,
     },
 };
 
@@ -30,7 +32,8 @@ use crate::oracle::{
 /// or jumps. f̂ starts at ½ everywhere.
 ///
 /// Each event is one step of Adam on the squared error of itself and of seven of the last 4,096 events, which are saved
-/// with the oracle. Context features may be in any units: they are scaled as they arrive.
+/// with the oracle. Context features may be in any units: they are scaled as they arrive. Beyond 512 features, time grows
+/// with those that are not 0, and memory with those that ever were.
 ///
 /// ```
 /// use egret::{
@@ -140,6 +143,23 @@ impl<E> CurveNetwork<E> {
             }
         });
     }
+
+    /// Loads a network whose first layer saved an `I`.
+    fn load_as<I: DeserializeOwned>(&mut self, state: &[u8]) -> Result<(), LoadError>
+    where
+        InputState: From<I>,
+    {
+        let saved: Saved<I> = saved_state::from_bytes(KIND, state)?;
+        saved_state::expect_same("settings", &saved.settings, &self.settings)?;
+        saved_state::expect_same("scalings", &saved.scaling, &words(&self.scaling))?;
+        let network = saved.network.either();
+        self.network.check(&network)?;
+        let inputs = self.basis.inputs();
+        saved.memory.check(self.network.dim(), inputs)?;
+        self.network.restore(network);
+        self.memory = saved.memory;
+        Ok(())
+    }
 }
 
 impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for CurveNetwork<E> {
@@ -201,15 +221,11 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for CurveNetw
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), LoadError> {
-        let saved: Saved = saved_state::from_bytes(KIND, state)?;
-        saved_state::expect_same("settings", &saved.settings, &self.settings)?;
-        saved_state::expect_same("scalings", &saved.scaling, &words(&self.scaling))?;
-        self.network.check(&saved.network)?;
-        let inputs = self.basis.inputs();
-        saved.memory.check(self.network.dim(), inputs)?;
-        self.network.restore(saved.network);
-        self.memory = saved.memory;
-        Ok(())
+        if self.network.is_wide() {
+            self.load_as::<wide_layer::State>(state)
+        } else {
+            self.load_as::<feature_scale::State>(state)
+        }
     }
 }
 
@@ -221,10 +237,10 @@ fn words(scaling: &[Scaling]) -> Vec<(f64, f64)> {
 const KIND: &str = "curve network";
 
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct Saved<I> {
     settings: CurveSettings,
     scaling: Vec<(f64, f64)>,
-    network: context::State,
+    network: context::State<I>,
     memory: ReplayMemory,
 }
 

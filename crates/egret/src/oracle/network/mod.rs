@@ -8,10 +8,12 @@
 //! | [`LatentOutcome`](crate::LatentOutcome)   | probabilities of the hidden best action        |
 //!
 //! Features are scaled to mean 0 and deviation 1 as they arrive (`feature_scale`), and each step learns from the new
-//! event and seven past ones (`replay_memory`).
+//! event and seven past ones (`replay_memory`). Contexts of more than 512 features go through a `wide_layer`, whose cost
+//! grows with the features that are not 0.
 
 pub(crate) mod context;
 pub(crate) mod curves;
 pub(crate) mod feature_scale;
 pub(crate) mod outcomes;
 pub(crate) mod replay_memory;
+pub(crate) mod wide_layer;

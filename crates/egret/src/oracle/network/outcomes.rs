@@ -1,4 +1,4 @@
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::codec::{LoadError, saved_state};
 use crate::event::{Context, ContextError};
@@ -7,8 +7,10 @@ use crate::oracle::{
     Example, RegressionOracle,
     features::limits::check_size,
     network::{
-        context::{self, ContextNetwork, NetworkSettings},
+        context::{self, ContextNetwork, InputState, NetworkSettings},
+        feature_scale,
         replay_memory::{Past, ReplayMemory, STEP, check_size_of_loss},
+        wide_layer,
     },
 };
 
@@ -35,7 +37,8 @@ use crate::oracle::{
 /// Example weights count in the network's steps. The curve and σ give every event the same weight.
 ///
 /// Each event is one step of Adam on itself and seven of the last 4,096 events, which are saved with the oracle. Context
-/// features may be in any units: they are scaled as they arrive.
+/// features may be in any units: they are scaled as they arrive. Beyond 512 features, time grows with those that are not
+/// 0, and memory with those that ever were.
 ///
 /// ```
 /// use egret::{
@@ -151,6 +154,25 @@ impl LatentOutcome {
             }
         });
         self.curve.fit();
+    }
+
+    /// Loads a network whose first layer saved an `I`.
+    fn load_as<I: DeserializeOwned>(&mut self, state: &[u8]) -> Result<(), LoadError>
+    where
+        InputState: From<I>,
+    {
+        let saved: Saved<I> = saved_state::from_bytes(KIND, state)?;
+        let bounds = (self.bounds.low(), self.bounds.high());
+        saved_state::expect_same("an interval", &saved.bounds, &bounds)?;
+        saved_state::expect_same("settings", &saved.settings, &self.settings)?;
+        let network = saved.network.either();
+        self.network.check(&network)?;
+        saved.memory.check(self.network.dim(), 1)?;
+        saved.curve.check(self.settings.outcomes)?;
+        self.network.restore(network);
+        self.memory = saved.memory;
+        self.curve = saved.curve;
+        Ok(())
     }
 }
 
@@ -427,27 +449,21 @@ impl RegressionOracle<Context, f64> for LatentOutcome {
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), LoadError> {
-        let saved: Saved = saved_state::from_bytes(KIND, state)?;
-        let bounds = (self.bounds.low(), self.bounds.high());
-        saved_state::expect_same("an interval", &saved.bounds, &bounds)?;
-        saved_state::expect_same("settings", &saved.settings, &self.settings)?;
-        self.network.check(&saved.network)?;
-        saved.memory.check(self.network.dim(), 1)?;
-        saved.curve.check(self.settings.outcomes)?;
-        self.network.restore(saved.network);
-        self.memory = saved.memory;
-        self.curve = saved.curve;
-        Ok(())
+        if self.network.is_wide() {
+            self.load_as::<wide_layer::State>(state)
+        } else {
+            self.load_as::<feature_scale::State>(state)
+        }
     }
 }
 
 const KIND: &str = "outcome dispersion";
 
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct Saved<I> {
     bounds: (f64, f64),
     settings: LatentOutcomeSettings,
-    network: context::State,
+    network: context::State<I>,
     memory: ReplayMemory,
     curve: Curve,
 }
@@ -725,6 +741,31 @@ mod tests {
             let made = LatentOutcome::new((low, 1.0), settings);
             let good = (2..=4096).contains(&outcomes) && Bounds::new(low, 1.0).is_ok();
             prop_assert_eq!(made.is_ok(), good);
+        }
+
+        #[test]
+        fn damaged_bytes_of_wide_contexts_are_taken_on_or_refused(
+            place in any::<prop::sample::Index>(),
+            flip in 1..=u8::MAX,
+        ) {
+            let wide = LatentOutcomeSettings { context_dim: 100_000, hidden: [2, 2], ..settings() };
+            let mut oracle = LatentOutcome::new((0.0, 1.0), wide).expect("in range");
+            let teach = |oracle: &mut LatentOutcome, events: std::ops::Range<u32>| {
+                for event in events {
+                    let entries = vec![(event, 1.0), (1_000 * event + 10, -2.0)];
+                    let x = Context::sparse(100_000, entries).expect("sorted");
+                    learn(oracle, &x, 0.5, 0.25).expect("a good event");
+                }
+            };
+            teach(&mut oracle, 0..3);
+            let before = oracle.save();
+            let mut damaged = before.clone();
+            let place = place.index(damaged.len());
+            damaged[place] ^= flip;
+            match oracle.load(&damaged) {
+                Err(_) => prop_assert_eq!(oracle.save(), before),
+                Ok(()) => teach(&mut oracle, 1..6),
+            }
         }
 
         #[test]

@@ -1,0 +1,386 @@
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
+use super::{
+    FeatureCounts, FeatureError, FeatureSchema, FieldKind, LogRule, MISSING, Named, NumberScale,
+    Place, UNSEEN, hashing,
+};
+use crate::event::{Context, FeatureValue, Features};
+
+/// Sine and cosine of the time in the day, the week and the year.
+pub(super) const TIME_COLUMNS: usize = 6;
+
+/// Contexts of up to so many columns are dense, longer ones sparse.
+const DENSE: usize = 512;
+
+/// The columns of one field that are not 0.
+type Entries = SmallVec<[(u32, f64); 4]>;
+
+/// What a value was found to be.
+enum Found {
+    AsDeclared,
+    Unseen(String),
+    /// Of another type, and understood all the same.
+    Converted,
+    /// Of another type.
+    Mismatched,
+    Missing,
+}
+
+impl FeatureSchema {
+    /// The numbers of a context, the same for the same values in any order of names. What is not as the schema says is
+    /// counted, or an error if the schema is strict.
+    pub fn encode(
+        &self,
+        features: &Features,
+        counts: &mut FeatureCounts,
+    ) -> Result<Context, FeatureError> {
+        counts.events += 1;
+        let mut values: Vec<Option<&FeatureValue>> = vec![None; self.layout.fields.len()];
+        let mut unknown = None;
+        features.for_each_leaf(|name, value| match self.layout.by_name.get(name) {
+            Some(&index) => values[index] = Some(value),
+            None => {
+                counts.unknown(name, 1);
+                unknown.get_or_insert_with(|| name.to_owned());
+            }
+        });
+        if let Some(field) = unknown.filter(|_| self.is_strict()) {
+            return Err(FeatureError::Unknown { field });
+        }
+        let mut entries: Vec<(u32, f64)> = Vec::with_capacity(2 * values.len());
+        // Where each field's entries end: interactions look them up.
+        let mut ends = Vec::with_capacity(values.len());
+        let mut flags = [false; 2];
+        for ((named, place), value) in self
+            .declared
+            .fields
+            .iter()
+            .zip(&self.layout.fields)
+            .zip(values)
+        {
+            if named.field.log != LogRule::Drop {
+                self.encode_field(named, place, value, &mut entries, &mut flags, counts)?;
+            }
+            ends.push(entries.len());
+        }
+        self.multiply(&ends, &mut entries);
+        for (column, flag) in [MISSING, UNSEEN].into_iter().zip(flags) {
+            if flag {
+                entries.push((column, 1.0));
+            }
+        }
+        Ok(self.context(entries))
+    }
+
+    /// Counts what is not as the schema says, and no more.
+    pub(crate) fn count(&self, features: &Features, counts: &mut FeatureCounts) {
+        // A strict schema has refused what it would count.
+        let _ = self.encode(features, counts);
+    }
+
+    fn encode_field(
+        &self,
+        named: &Named,
+        place: &Place,
+        value: Option<&FeatureValue>,
+        entries: &mut Vec<(u32, f64)>,
+        shared: &mut [bool; 2],
+        counts: &mut FeatureCounts,
+    ) -> Result<(), FeatureError> {
+        let Named { name, field } = named;
+        let mut own = Entries::new();
+        let found = match value {
+            None | Some(FeatureValue::Missing) => Found::Missing,
+            Some(value) => encode_value(&field.kind, place, self.declared.salt, value, &mut own),
+        };
+        match &found {
+            Found::AsDeclared => {}
+            Found::Unseen(_) => match place.others {
+                Some(column) => own.push((column, 1.0)),
+                None => shared[UNSEEN as usize] = true,
+            },
+            Found::Converted => {}
+            Found::Missing | Found::Mismatched => match place.missing {
+                Some(column) => own.push((column, 1.0)),
+                None => shared[MISSING as usize] = true,
+            },
+        }
+        entries.extend(own);
+        let field_name = || name.clone();
+        let error = match found {
+            Found::AsDeclared => return Ok(()),
+            Found::Missing => {
+                counts.field(name).missing += 1;
+                // An optional field may be missing, even from a strict schema.
+                if field.optional {
+                    return Ok(());
+                }
+                FeatureError::Missing {
+                    field: field_name(),
+                }
+            }
+            Found::Unseen(value) => {
+                counts.field(name).unseen += 1;
+                FeatureError::Unseen {
+                    field: field_name(),
+                    value,
+                }
+            }
+            Found::Converted | Found::Mismatched => {
+                counts.field(name).mismatched += 1;
+                FeatureError::Mismatched {
+                    field: field_name(),
+                    expected: expected(&field.kind),
+                }
+            }
+        };
+        if self.is_strict() { Err(error) } else { Ok(()) }
+    }
+
+    /// Appends the products of fields.
+    fn multiply(&self, ends: &[usize], entries: &mut Vec<(u32, f64)>) {
+        for (product, &first) in self
+            .declared
+            .interactions
+            .iter()
+            .zip(&self.layout.interactions)
+        {
+            let range = |name: &str| {
+                let index = self.layout.by_name[name];
+                index.checked_sub(1).map_or(0, |before| ends[before])..ends[index]
+            };
+            for one in range(&product.one) {
+                for other in range(&product.other) {
+                    let ((a, left), (b, right)) = (entries[one], entries[other]);
+                    let hash = hashing::combine(u64::from(a), u64::from(b));
+                    let (column, sign) = hashing::place(hash, product.bits);
+                    entries.push((first + column, sign * left * right));
+                }
+            }
+        }
+    }
+
+    fn context(&self, mut entries: Vec<(u32, f64)>) -> Context {
+        let width = self.width();
+        // A sum of two huge values is the one thing that could leave the numbers.
+        let bounded = |value: f64| value.clamp(-1e30, 1e30);
+        let made = if width <= DENSE {
+            let mut dense = vec![0.0; width];
+            for (column, value) in entries {
+                dense[column as usize] += bounded(value);
+            }
+            Context::dense(dense)
+        } else {
+            entries.sort_by_key(|(column, _)| *column);
+            let mut merged: Vec<(u32, f64)> = Vec::with_capacity(entries.len());
+            for (column, value) in entries {
+                match merged.last_mut() {
+                    Some(last) if last.0 == column => last.1 += bounded(value),
+                    _ => merged.push((column, bounded(value))),
+                }
+            }
+            Context::sparse(width, merged)
+        };
+        made.expect("columns are below the width, values bounded")
+    }
+}
+
+fn encode_value(
+    kind: &FieldKind,
+    place: &Place,
+    salt: u64,
+    value: &FeatureValue,
+    out: &mut Entries,
+) -> Found {
+    match kind {
+        FieldKind::Number(scale) => match number(value) {
+            Some((number, found)) => {
+                out.push((place.first, scale.apply(number)));
+                found
+            }
+            None => Found::Mismatched,
+        },
+        FieldKind::Flag => match flag(value) {
+            Some((flag, found)) => {
+                out.push((place.first, f64::from(u8::from(flag))));
+                found
+            }
+            None => Found::Mismatched,
+        },
+        FieldKind::Category(_) => {
+            let Some(name) = category(value) else {
+                return Found::Mismatched;
+            };
+            match place.categories.get(name.as_ref()) {
+                Some(&column) => out.push((column, 1.0)),
+                None => return Found::Unseen(name.into_owned()),
+            }
+            if is_name(value) {
+                Found::AsDeclared
+            } else {
+                Found::Converted
+            }
+        }
+        FieldKind::Hashed { bits } => match hash_of_category(salt, value) {
+            Some(hash) => {
+                let (column, sign) = hashing::place(hash, *bits);
+                out.push((place.first + column, sign));
+                if is_name(value) {
+                    Found::AsDeclared
+                } else {
+                    Found::Converted
+                }
+            }
+            None => Found::Mismatched,
+        },
+        FieldKind::Tokens { bits } => {
+            let one = std::slice::from_ref(value);
+            let (tokens, found) = match value {
+                FeatureValue::List(tokens) => (tokens.as_slice(), Found::AsDeclared),
+                _ => (one, Found::Converted),
+            };
+            let size = 1.0 / (tokens.len().max(1) as f64).sqrt();
+            for token in tokens {
+                let Some(hash) = hash_of_category(salt, token) else {
+                    out.clear();
+                    return Found::Mismatched;
+                };
+                let (column, sign) = hashing::place(hash, *bits);
+                out.push((place.first + column, sign * size));
+            }
+            found
+        }
+        FieldKind::Vector { len } => {
+            let FeatureValue::List(values) = value else {
+                return Found::Mismatched;
+            };
+            if values.len() != *len as usize {
+                return Found::Mismatched;
+            }
+            for (column, value) in (place.first..).zip(values) {
+                let Some((number, Found::AsDeclared)) = number(value) else {
+                    out.clear();
+                    return Found::Mismatched;
+                };
+                out.push((column, number));
+            }
+            Found::AsDeclared
+        }
+        FieldKind::Time => match seconds(value) {
+            Some(seconds) => {
+                let periods = [86_400.0, 604_800.0, 31_556_952.0];
+                for (pair, period) in (0..).zip(periods) {
+                    let angle = std::f64::consts::TAU * (seconds / period).fract();
+                    out.push((place.first + 2 * pair, libm::sin(angle)));
+                    out.push((place.first + 2 * pair + 1, libm::cos(angle)));
+                }
+                Found::AsDeclared
+            }
+            None => Found::Mismatched,
+        },
+    }
+}
+
+impl NumberScale {
+    fn apply(self, value: f64) -> f64 {
+        match self {
+            Self::Plain => value,
+            Self::Log { center, width } => {
+                let distance = (value - center) / width;
+                libm::copysign(libm::log1p(distance.abs()), distance)
+            }
+        }
+    }
+}
+
+fn number(value: &FeatureValue) -> Option<(f64, Found)> {
+    let (number, found) = match value {
+        FeatureValue::Integer(number) => (*number as f64, Found::AsDeclared),
+        FeatureValue::Number(number) => (*number, Found::AsDeclared),
+        FeatureValue::Flag(flag) => (f64::from(u8::from(*flag)), Found::Converted),
+        FeatureValue::Text(text) => (text.trim().parse().ok()?, Found::Converted),
+        _ => return None,
+    };
+    number.is_finite().then_some((number, found))
+}
+
+fn flag(value: &FeatureValue) -> Option<(bool, Found)> {
+    match value {
+        FeatureValue::Flag(flag) => Some((*flag, Found::AsDeclared)),
+        FeatureValue::Integer(0) => Some((false, Found::Converted)),
+        FeatureValue::Integer(1) => Some((true, Found::Converted)),
+        FeatureValue::Number(number) if *number == 0.0 => Some((false, Found::Converted)),
+        FeatureValue::Number(number) if *number == 1.0 => Some((true, Found::Converted)),
+        FeatureValue::Text(text) if text.eq_ignore_ascii_case("true") => {
+            Some((true, Found::Converted))
+        }
+        FeatureValue::Text(text) if text.eq_ignore_ascii_case("false") => {
+            Some((false, Found::Converted))
+        }
+        _ => None,
+    }
+}
+
+/// The name of a category. Whole numbers are codes, and as good as text.
+fn category(value: &FeatureValue) -> Option<Cow<'_, str>> {
+    match value {
+        FeatureValue::Text(text) => Some(text.into()),
+        FeatureValue::Integer(code) => Some(code.to_string().into()),
+        FeatureValue::Number(number) if number.is_finite() => Some(number.to_string().into()),
+        FeatureValue::Flag(flag) => Some(if *flag { "true" } else { "false" }.into()),
+        _ => None,
+    }
+}
+
+/// Whether a value is such as categories have.
+fn is_name(value: &FeatureValue) -> bool {
+    matches!(value, FeatureValue::Text(_) | FeatureValue::Integer(_))
+}
+
+fn hash_of_category(salt: u64, value: &FeatureValue) -> Option<u64> {
+    let name = category(value)?;
+    // In a log it may be hashed already.
+    Some(hashing::read(&name).unwrap_or_else(|| hashing::hash(salt, &name)))
+}
+
+/// What is logged of a value in place of it: hashes that encode to the same columns.
+pub(super) fn hashed(salt: u64, value: &FeatureValue) -> FeatureValue {
+    match value {
+        FeatureValue::List(values) => {
+            FeatureValue::List(values.iter().map(|value| hashed(salt, value)).collect())
+        }
+        value => hash_of_category(salt, value).map_or(FeatureValue::Missing, |hash| {
+            FeatureValue::Text(hashing::shown(hash))
+        }),
+    }
+}
+
+/// Since 1970.
+fn seconds(value: &FeatureValue) -> Option<f64> {
+    match value {
+        FeatureValue::Integer(seconds) => Some(*seconds as f64),
+        FeatureValue::Number(seconds) => seconds.is_finite().then_some(*seconds),
+        FeatureValue::Text(text) => {
+            let time = chrono::DateTime::parse_from_rfc3339(text).map(|time| time.timestamp());
+            let date = || {
+                let date = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
+                Some(date.and_hms_opt(0, 0, 0)?.and_utc().timestamp())
+            };
+            time.ok().or_else(date).map(|seconds| seconds as f64)
+        }
+        _ => None,
+    }
+}
+
+fn expected(kind: &FieldKind) -> &'static str {
+    match kind {
+        FieldKind::Number(_) => "a number",
+        FieldKind::Flag => "true or false",
+        FieldKind::Category(_) | FieldKind::Hashed { .. } => "text",
+        FieldKind::Tokens { .. } => "a list of text",
+        FieldKind::Vector { .. } => "a list of as many numbers as the schema says",
+        FieldKind::Time => "a time, as in 2026-11-16T08:30:00Z",
+    }
+}

@@ -1,0 +1,607 @@
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use rand_philox::splitmix64;
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{LoadError, saved_state};
+use crate::event::Context;
+use crate::numeric::{EventRng, OutOfRange, Stream, lanes::dot};
+use crate::oracle::{
+    network::replay_memory::STEP,
+    optimizer::{adam::Adam, init::check_parameters},
+};
+
+/// The weights of a first layer for contexts of very many features, of which few are present, that is, not 0.
+///
+/// W s(x),  s(x)ⱼ = clip(xⱼ / rmsⱼ) · min(1, √(32/n)),  clipped to ±4
+///
+/// rmsⱼ is over the events learned from in which feature j was present, and 1 before the first of them. Nothing is
+/// subtracted, so that what is absent stays 0. n is how many features of x are present: a context of many weighs no more
+/// than one of 32.
+///
+/// Each feature has one row w of weights. It starts uniform within ±√(6/32), drawn from the seed and the feature alone, so
+/// a row that was never learned needs no memory. A row moves when its gradient g is not 0:
+///
+/// v ← v + (|g|²/m − v) · max(1/k, 1/1000),  w ← w − 3 rate · g / √max(v, |g|²/100m)
+///
+/// with m outputs, in its k-th step. One v for a whole row and no momentum are usual for embeddings (row-wise AdaGrad),
+/// and take a third of the memory of Adam. Rows learn seldom, hence the larger rate: with it, two of four simulated
+/// problems were learned better than by Adam on each row, and two worse. A sudden gradient moves a row at most ten times
+/// as far as a steady one.
+///
+/// Time grows with the features present, and memory with the features met.
+#[derive(Debug, Clone)]
+pub(crate) struct WideLayer {
+    dim: usize,
+    outputs: usize,
+    seed: u64,
+    /// Where the row of a feature is.
+    slots: HashMap<u32, u32, BuildHasherDefault<Mixed>>,
+    /// By slot.
+    features: Vec<Feature>,
+    /// The weights by slot.
+    rows: Vec<f64>,
+    /// What the current step learns from.
+    present: Vec<Present>,
+    /// The slots in it, each once, and their gradients in the same order.
+    touched: Vec<u32>,
+    gradient: Vec<f64>,
+    spare: Vec<f64>,
+}
+
+/// A feature that was learned from.
+#[derive(Debug, Clone, Copy)]
+struct Feature {
+    met: Met,
+    /// 1/rms: follows from what was met.
+    inverse: f64,
+    /// Which row of the gradient is its own, while that is added up.
+    row: u32,
+}
+
+/// What is saved of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Met {
+    feature: u32,
+    /// In how many events it was present, and Σ x² over them.
+    count: u64,
+    squares: f64,
+    /// k and v.
+    steps: u64,
+    v: f64,
+}
+
+impl Feature {
+    fn new(met: Met) -> Self {
+        let rms = (met.squares / met.count as f64).sqrt();
+        Self {
+            met,
+            // Numbers whose squares vanish are as good as 0 in any unit. NaN before the first event.
+            inverse: if 1e-150 < rms { 1.0 / rms } else { 1.0 },
+            row: NO_ROW,
+        }
+    }
+}
+
+const NO_ROW: u32 = u32::MAX;
+
+/// A feature of one of the contexts of a step.
+#[derive(Debug, Clone, Copy)]
+struct Present {
+    slot: u32,
+    place: u32,
+    value: f64,
+}
+
+/// What is saved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// In the order in which they were met.
+    features: Vec<Met>,
+    /// Their weights, in the same order.
+    rows: Vec<f64>,
+}
+
+/// How many features of a context are typically present.
+const TYPICAL: f64 = 32.0;
+
+/// Features are clipped at this many rms.
+const CUT_OFF: f64 = 4.0;
+
+/// How many features are looked up together, so that memory answers for all at once.
+const BLOCK: usize = 32;
+
+/// How much faster rows learn than the other layers.
+const FASTER: f64 = 3.0;
+
+/// The least share of a new gradient in v.
+const SHARE: f64 = 0.001;
+
+impl WideLayer {
+    /// Before any learning. A feature is a number of 32 bits.
+    pub(crate) fn new(dim: usize, outputs: usize, seed: u64) -> Result<Self, OutOfRange> {
+        let fits = u32::try_from(dim).is_ok();
+        OutOfRange::unless(fits, "number of features", dim as f64, "[0, 2^32)")?;
+        Ok(Self {
+            dim,
+            outputs,
+            seed,
+            slots: HashMap::default(),
+            features: Vec::new(),
+            rows: Vec::new(),
+            present: Vec::new(),
+            touched: Vec::new(),
+            gradient: Vec::new(),
+            spare: vec![0.0; outputs],
+        })
+    }
+
+    /// How many features a context has, absent ones included.
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Counts one more context, and gives features met for the first time a row.
+    pub(crate) fn look_at(&mut self, x: &Context) {
+        x.for_each(|feature, value| {
+            if value != 0.0
+                && let Some(slot) = self.meet(feature as u32)
+            {
+                let met = self.features[slot].met;
+                self.features[slot] = Feature::new(Met {
+                    count: met.count + 1,
+                    squares: met.squares + value * value,
+                    ..met
+                });
+            }
+        });
+    }
+
+    /// The slot of a feature. None is left beyond 2²⁸ weights: later features keep their starting weights.
+    fn meet(&mut self, feature: u32) -> Option<usize> {
+        if let Some(&slot) = self.slots.get(&feature) {
+            return Some(slot as usize);
+        }
+        let slot = self.features.len();
+        check_parameters((slot + 1).checked_mul(self.outputs)).ok()?;
+        let start = self.rows.len();
+        self.rows.resize(start + self.outputs, 0.0);
+        draw(self.seed, feature, &mut self.rows[start..]);
+        self.features.push(Feature::new(Met {
+            feature,
+            count: 0,
+            squares: 0.0,
+            steps: 0,
+            v: 0.0,
+        }));
+        self.slots.insert(feature, slot as u32);
+        Some(slot)
+    }
+
+    /// out ← out + W s(x). `spare` is scratch space as long as `out`. Calls `met(slot, s)` for each feature with a row.
+    pub(crate) fn add(
+        &self,
+        x: &Context,
+        spare: &mut [f64],
+        out: &mut [f64],
+        mut met: impl FnMut(u32, f64),
+    ) {
+        let mut present = 0_u32;
+        x.for_each(|_, value| present += u32::from(value != 0.0));
+        let shrink = (TYPICAL / f64::from(present)).sqrt().min(1.0);
+        let mut block = [(0, 0.0); BLOCK];
+        let mut held = 0;
+        x.for_each(|feature, value| {
+            if value == 0.0 {
+                return;
+            }
+            block[held] = (feature as u32, value);
+            held += 1;
+            if held == BLOCK {
+                self.add_block(&block, shrink, spare, out, &mut met);
+                held = 0;
+            }
+        });
+        self.add_block(&block[..held], shrink, spare, out, &mut met);
+    }
+
+    fn add_block(
+        &self,
+        block: &[(u32, f64)],
+        shrink: f64,
+        spare: &mut [f64],
+        out: &mut [f64],
+        met: &mut impl FnMut(u32, f64),
+    ) {
+        let mut slots = [None; BLOCK];
+        for (slot, (feature, _)) in slots.iter_mut().zip(block) {
+            *slot = self.slots.get(feature).copied();
+        }
+        for (&slot, &(feature, value)) in slots.iter().zip(block) {
+            let scaled = |inverse: f64| (value * inverse).clamp(-CUT_OFF, CUT_OFF) * shrink;
+            match slot {
+                Some(slot) => {
+                    let value = scaled(self.features[slot as usize].inverse);
+                    add_row(value, self.weights(slot), out);
+                    met(slot, value);
+                }
+                None => {
+                    draw(self.seed, feature, spare);
+                    add_row(scaled(1.0), spare, out);
+                }
+            }
+        }
+    }
+
+    /// As [`add`](Self::add) for each context of a step, row after row.
+    pub(crate) fn add_step(&mut self, xs: [&Context; STEP], out: &mut [f64]) {
+        let mut present = std::mem::take(&mut self.present);
+        let mut spare = std::mem::take(&mut self.spare);
+        present.clear();
+        for (place, (x, out)) in xs
+            .iter()
+            .zip(out.chunks_exact_mut(self.outputs))
+            .enumerate()
+        {
+            self.add(x, &mut spare, out, |slot, value| {
+                present.push(Present {
+                    slot,
+                    place: place as u32,
+                    value,
+                });
+            });
+        }
+        self.present = present;
+        self.spare = spare;
+    }
+
+    /// The gradient after [`add_step`](Self::add_step), from the derivatives by its outputs; whether Adam accepts it.
+    pub(crate) fn differentiate(&mut self, slopes: &[f64]) -> bool {
+        let m = self.outputs;
+        self.touched.clear();
+        self.gradient.clear();
+        for &Present { slot, place, value } in &self.present {
+            let feature = &mut self.features[slot as usize];
+            if feature.row == NO_ROW {
+                feature.row = self.touched.len() as u32;
+                self.touched.push(slot);
+                self.gradient.resize(self.gradient.len() + m, 0.0);
+            }
+            let gradient = &mut self.gradient[feature.row as usize * m..][..m];
+            add_row(value, &slopes[place as usize * m..][..m], gradient);
+        }
+        for &slot in &self.touched {
+            self.features[slot as usize].row = NO_ROW;
+        }
+        Adam::accepts(&self.gradient)
+    }
+
+    /// One step down an accepted gradient.
+    pub(crate) fn step(&mut self, rate: f64) {
+        let m = self.outputs;
+        for (&slot, gradient) in self.touched.iter().zip(self.gradient.chunks_exact(m)) {
+            let square = dot(gradient, gradient) / m as f64;
+            // Its square may vanish too: nothing to follow.
+            if square == 0.0 {
+                continue;
+            }
+            let met = &mut self.features[slot as usize].met;
+            met.steps += 1;
+            met.v += (square - met.v) * SHARE.max(1.0 / met.steps as f64);
+            let factor = -FASTER * rate / met.v.max(0.01 * square).sqrt();
+            add_row(factor, gradient, &mut self.rows[slot as usize * m..][..m]);
+        }
+    }
+
+    fn weights(&self, slot: u32) -> &[f64] {
+        &self.rows[slot as usize * self.outputs..][..self.outputs]
+    }
+
+    pub(crate) fn state(&self) -> State {
+        let features = self.features.iter();
+        State {
+            features: features.map(|feature| feature.met).collect(),
+            rows: self.rows.clone(),
+        }
+    }
+
+    /// An error unless this is a state of such a layer.
+    pub(crate) fn check(&self, state: &State) -> Result<(), LoadError> {
+        let (features, m) = (&state.features, self.outputs);
+        let weights = check_parameters(features.len().checked_mul(m))
+            .map_err(|error| LoadError::Invalid(error.to_string()))?;
+        let mut met = HashSet::with_capacity(features.len());
+        for saved in features {
+            let good = (saved.feature as usize) < self.dim
+                && met.insert(saved.feature)
+                && (1..=1 << 53).contains(&saved.count)
+                && (0.0..=1e90).contains(&saved.squares)
+                && saved.steps <= 1 << 53
+                && (0.0..=1e301).contains(&saved.v);
+            if !good {
+                let dim = self.dim;
+                return Err(LoadError::Invalid(format!(
+                    "{saved:?} among {dim} features"
+                )));
+            }
+        }
+        let small = |weight: f64| weight.abs() <= 1e100;
+        saved_state::expect_numbers("rows of weights", &state.rows, weights, small)
+    }
+
+    /// Restores a checked state.
+    pub(crate) fn restore(&mut self, state: State) {
+        let features = state.features.into_iter();
+        self.features = features.map(Feature::new).collect();
+        let slots = (0..).zip(&self.features);
+        self.slots = slots.map(|(slot, f)| (f.met.feature, slot)).collect();
+        self.rows = state.rows;
+    }
+}
+
+/// The starting weights of a feature.
+fn draw(seed: u64, feature: u32, out: &mut [f64]) {
+    // No decision has so large a number, and the other layers take the largest.
+    let mut rng = EventRng::new(seed, u64::MAX - 1 - u64::from(feature), Stream::World);
+    rng.fill_unit(out);
+    let bound = (6.0 / TYPICAL).sqrt();
+    for weight in out {
+        *weight = bound * (2.0 * *weight - 1.0);
+    }
+}
+
+/// out ← out + value · row.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn add_row(value: f64, row: &[f64], out: &mut [f64]) {
+    for (out, entry) in out.iter_mut().zip(row) {
+        *out += value * entry;
+    }
+}
+
+/// Hashes a feature, with no need for secrets: whoever chooses features chooses how many rows there are anyway.
+#[derive(Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = splitmix64(self.0 ^ u64::from(byte));
+        }
+    }
+
+    fn write_u32(&mut self, feature: u32) {
+        self.0 = splitmix64(u64::from(feature));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+impl WideLayer {
+    /// The slots of the last step, and the gradient of each.
+    pub(crate) fn step_gradient(&self) -> Vec<(u32, Vec<f64>)> {
+        let gradients = self.gradient.chunks_exact(self.outputs);
+        let rows = self.touched.iter().zip(gradients);
+        rows.map(|(&slot, gradient)| (slot, gradient.to_vec()))
+            .collect()
+    }
+
+    pub(crate) fn weights_mut(&mut self, slot: u32) -> &mut [f64] {
+        &mut self.rows[slot as usize * self.outputs..][..self.outputs]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIM: usize = 1_000_000;
+    const OUTPUTS: usize = 5;
+    const RATE: f64 = 0.01;
+
+    fn layer() -> WideLayer {
+        WideLayer::new(DIM, OUTPUTS, 3).expect("in range")
+    }
+
+    fn sparse(entries: &[(u32, f64)]) -> Context {
+        Context::sparse(DIM, entries.to_vec()).expect("sorted")
+    }
+
+    /// W s(x).
+    fn sums(layer: &WideLayer, x: &Context) -> [f64; OUTPUTS] {
+        let mut out = [0.0; OUTPUTS];
+        layer.add(x, &mut [0.0; OUTPUTS], &mut out, |_, _| {});
+        out
+    }
+
+    /// s(x) of a feature that is alone in its context.
+    fn scaled(layer: &WideLayer, feature: u32, value: f64) -> f64 {
+        let mut weights = [0.0; OUTPUTS];
+        match layer.slots.get(&feature) {
+            Some(&slot) => weights.copy_from_slice(layer.weights(slot)),
+            None => draw(layer.seed, feature, &mut weights),
+        }
+        sums(layer, &sparse(&[(feature, value)]))[0] / weights[0]
+    }
+
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    }
+
+    /// One step whose derivatives by the outputs are all `slope`.
+    fn teach(layer: &mut WideLayer, x: &Context, slope: f64) {
+        layer.look_at(x);
+        layer.add_step([x; STEP], &mut [0.0; STEP * OUTPUTS]);
+        assert!(layer.differentiate(&[slope; STEP * OUTPUTS]));
+        layer.step(RATE);
+    }
+
+    #[test]
+    fn features_come_to_one_scale() {
+        let mut layer = layer();
+        // Not met: as it is, within ±4.
+        near(scaled(&layer, 7, 2.5), 2.5);
+        near(scaled(&layer, 7, -90.0), -4.0);
+        // The root of (3000² + 4000²)/2, whatever is learned without it.
+        for x in [
+            &[(7, 3000.0)][..],
+            &[(8, 1.0)],
+            &[(7, -4000.0)],
+            &[(7, 0.0)],
+        ] {
+            layer.look_at(&sparse(x));
+        }
+        let rms = 12.5e6_f64.sqrt();
+        near(scaled(&layer, 7, 3000.0), 3000.0 / rms);
+        near(scaled(&layer, 7, -1e30), -4.0);
+        near(scaled(&layer, 8, 1.0), 1.0);
+        // Squares that vanish give no unit.
+        layer.look_at(&sparse(&[(9, 1e-200)]));
+        near(scaled(&layer, 9, 0.5), 0.5);
+    }
+
+    #[test]
+    fn many_features_weigh_no_more_than_32() {
+        let layer = layer();
+        let ones = |n: u32| sparse(&(0..n).map(|feature| (feature, 1.0)).collect::<Vec<_>>());
+        let mut expected = [0.0; OUTPUTS];
+        let mut weights = [0.0; OUTPUTS];
+        for n in 1..=128 {
+            draw(layer.seed, n - 1, &mut weights);
+            add_row(1.0, &weights, &mut expected);
+            let shrink = (32.0 / f64::from(n)).sqrt().min(1.0);
+            for (found, expected) in sums(&layer, &ones(n)).into_iter().zip(expected) {
+                near(found, shrink * expected);
+            }
+        }
+    }
+
+    #[test]
+    fn starting_weights_are_uniform_and_differ() {
+        let mut all = Vec::new();
+        for feature in 0..2_000 {
+            let mut weights = [0.0; OUTPUTS];
+            draw(3, feature, &mut weights);
+            all.extend(weights);
+        }
+        let bound = (6.0_f64 / 32.0).sqrt();
+        assert!(all.iter().all(|weight| weight.abs() < bound));
+        let n = all.len() as f64;
+        let mean = all.iter().sum::<f64>() / n;
+        let variance = all.iter().map(|weight| weight * weight).sum::<f64>() / n;
+        // Five deviations of either: bound/√(3n) and bound²·√(4/45n).
+        assert!(mean.abs() < 5.0 * bound / (3.0 * n).sqrt(), "{mean}");
+        let allowed = 5.0 * bound * bound * (4.0 / (45.0 * n)).sqrt();
+        assert!(
+            (variance - bound * bound / 3.0).abs() < allowed,
+            "{variance}"
+        );
+        all.sort_unstable_by(f64::total_cmp);
+        all.dedup();
+        assert_eq!(all.len() as f64, n);
+    }
+
+    #[test]
+    fn a_row_is_the_same_before_and_after_it_gets_memory() {
+        let mut layer = layer();
+        let (x, other) = (sparse(&[(3, 1.0), (900_000, -1.0)]), sparse(&[(4, 2.0)]));
+        let before = sums(&layer, &x);
+        for _ in 0..5 {
+            teach(&mut layer, &other, 1.0);
+        }
+        assert_eq!(sums(&layer, &x), before);
+        layer.look_at(&x);
+        assert_eq!(sums(&layer, &x), before);
+        assert_eq!(layer.features.len(), 3);
+        teach(&mut layer, &x, 1.0);
+        assert_ne!(sums(&layer, &x), before);
+    }
+
+    #[test]
+    fn steps_go_down_and_leave_other_rows_alone() {
+        let mut layer = layer();
+        let (x, other) = (sparse(&[(3, 1.0)]), sparse(&[(4, 2.0)]));
+        teach(&mut layer, &other, 1.0);
+        let untouched = (layer.features[0].met, layer.rows.clone());
+        // In units of 3 · RATE: 1 at first, then 3 over the root of (1 + 9)/2. No gradient, no step.
+        let mut before = sums(&layer, &x);
+        for (slope, expected) in [(2.0, 3.0), (-6.0, -9.0 / 5.0_f64.sqrt()), (0.0, 0.0)] {
+            teach(&mut layer, &x, slope);
+            let after = sums(&layer, &x);
+            for (after, before) in after.into_iter().zip(before) {
+                near(before - after, RATE * expected);
+            }
+            before = after;
+        }
+        assert_eq!(layer.features[1].met.steps, 2);
+        assert_eq!(layer.features[0].met, untouched.0);
+        assert_eq!(layer.rows[..OUTPUTS], untouched.1);
+    }
+
+    #[test]
+    fn a_sudden_gradient_moves_a_row_little() {
+        let mut layer = layer();
+        let x = sparse(&[(3, 1.0)]);
+        for _ in 0..1_000 {
+            teach(&mut layer, &x, 1e-9);
+        }
+        let before = sums(&layer, &x);
+        teach(&mut layer, &x, 1e9);
+        near(before[0] - sums(&layer, &x)[0], 3.0 * RATE * 10.0);
+    }
+
+    #[test]
+    fn gradients_too_large_are_refused() {
+        let mut layer = layer();
+        let x = sparse(&[(3, 1.0)]);
+        layer.look_at(&x);
+        layer.add_step([&x; STEP], &mut [0.0; STEP * OUTPUTS]);
+        assert!(layer.differentiate(&[1e149; STEP * OUTPUTS]));
+        assert!(!layer.differentiate(&[1e150; STEP * OUTPUTS]));
+        assert!(!layer.differentiate(&[f64::NAN; STEP * OUTPUTS]));
+    }
+
+    #[test]
+    fn states_that_cannot_be_are_refused() {
+        let mut layer = layer();
+        teach(
+            &mut layer,
+            &sparse(&[(3, 1.0), (7, 0.5), (999_999, 2.0)]),
+            1.0,
+        );
+        let state = layer.state();
+        assert_eq!(layer.check(&state), Ok(()));
+        type Damage = fn(&mut State);
+        let damages: [Damage; 12] = [
+            |state| state.features[2].feature = DIM as u32,
+            |state| state.features[2].feature = 3,
+            |state| state.features[1].count = 0,
+            |state| state.features[1].count = u64::MAX,
+            |state| state.features[1].squares = -1.0,
+            |state| state.features[1].squares = f64::NAN,
+            |state| state.features[1].steps = u64::MAX,
+            |state| state.features[1].v = f64::INFINITY,
+            |state| state.features.truncate(2),
+            |state| state.rows.truncate(14),
+            |state| state.rows[0] = f64::NAN,
+            |state| state.rows[OUTPUTS - 1] = 1e101,
+        ];
+        for (place, damage) in damages.into_iter().enumerate() {
+            let mut damaged = state.clone();
+            damage(&mut damaged);
+            assert!(layer.check(&damaged).is_err(), "{place}");
+        }
+        let mut other = self::layer();
+        other.restore(state);
+        assert_eq!(other.state(), layer.state());
+    }
+
+    #[test]
+    fn features_are_numbers_of_32_bits() {
+        assert!(WideLayer::new(u32::MAX as usize, OUTPUTS, 0).is_ok());
+        assert!(WideLayer::new(u32::MAX as usize + 1, OUTPUTS, 0).is_err());
+    }
+}
