@@ -129,8 +129,8 @@ pub struct TrainingArgs {
     /// What has to get better on validation rows
     #[arg(long, value_enum, default_value = "error")]
     pub criterion: CriterionName,
-    /// How the model is to be served, for its value: best-of:M or smooth:TAU
-    #[arg(long = "serve", value_name = "POLICY", default_value = "best-of:8")]
+    /// How the model is to be served, for its value: best-of:m=M or smooth:tau=TAU
+    #[arg(long = "serve", value_name = "POLICY", default_value = "best-of:m=8")]
     pub policy: ServedPolicy,
     /// The shares of the log for training, for stopping and for judging, in the order of the log
     #[arg(

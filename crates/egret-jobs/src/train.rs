@@ -1,6 +1,7 @@
 //! Learns a model from a log, to be served or evaluated.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use egret::{ActionKind, AnyModel, Context, Model, ModelSpec, Observed, Settings, for_kind};
 use egret_offline::{
@@ -107,7 +108,7 @@ fn train_kind<A: ActionKind>(
         trained,
         rows,
     } = if request.paper {
-        by_protocol(request, spec, observed)?
+        by_protocol(request, spec, observed, progress)?
     } else {
         by_epochs(request, spec, observed, progress)?
     };
@@ -142,11 +143,21 @@ fn by_protocol<A: ActionKind>(
     request: &TrainRequest,
     spec: &ModelSpec,
     observed: &[Observed<Context, A>],
+    progress: &dyn Progress,
 ) -> Result<Done<A>, JobError> {
     let mut protocol = OfflineProtocol::paper(spec.context_dim.max(1), request.seed)
         .map_err(|error| JobError::request("paper", error))?;
     protocol.order = Order::Shuffled(request.seed);
-    let mut outcome = protocol.learn(spec, observed)?;
+    let cancelled = AtomicBool::new(false);
+    let outcome = protocol.learn_watched(spec, observed, |epoch| {
+        let flow = progress.step(Step::Epoch(epoch));
+        cancelled.fetch_or(flow.is_break(), Ordering::Relaxed);
+        flow
+    });
+    if cancelled.into_inner() {
+        return Err(JobError::Cancelled);
+    }
+    let mut outcome = outcome?;
     Ok(Done {
         candidate: protocol.candidates.swap_remove(outcome.best),
         trained: outcome.trained.swap_remove(outcome.best),

@@ -185,7 +185,7 @@ fn what_cannot_be_is_said_and_nothing_is_written() {
         ),
         (
             vec!["learn", log(), "-o", out, "--serve", "greedy"],
-            "best-of:M",
+            "best-of:m=M",
         ),
         (
             vec!["learn", log(), "-o", out, "--plot", "a.pdf"],

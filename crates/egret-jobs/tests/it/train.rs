@@ -1,4 +1,5 @@
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use egret::{
@@ -9,7 +10,7 @@ use egret_jobs::decide::{ContextSource, DecideRequest, decide};
 use egret_jobs::train::{
     CandidateRequest, SplitRequest, TrainReport, TrainRequest, TrainingLog, train,
 };
-use egret_jobs::{JobError, LogSource, Silent};
+use egret_jobs::{JobError, LogSource, Silent, Step};
 use egret_log::{Format, Writer};
 use serde_json::json;
 
@@ -79,8 +80,8 @@ fn the_same_seed_gives_the_same_model_and_a_break_changes_nothing() {
     };
     // Ends after the second epoch; what was done till then is kept.
     let second = |step: egret_jobs::Step<'_>| match step {
-        egret_jobs::Step::Epoch(epoch) if epoch.epoch == 2 => crate::cancel(step),
-        _ => std::ops::ControlFlow::Continue(()),
+        Step::Epoch(epoch) if epoch.epoch == 2 => crate::cancel(step),
+        _ => ControlFlow::Continue(()),
     };
     assert_cancelled(train(&kept, &second));
     let error = train(&kept, &Silent).expect_err("an earlier training is there");
@@ -131,6 +132,22 @@ fn cancelling_leaves_no_file() {
     request.from.log.skip_bad = Some(folder.path().join("bad.jsonl"));
     assert_cancelled(train(&request, &crate::cancel));
     assert_eq!(names_in(&folder), ["log.jsonl"]);
+}
+
+#[test]
+fn training_can_be_cancelled_between_epochs() {
+    let (_folder, file) = log("log.jsonl", 200);
+    let at_epochs = |step: Step<'_>| match step {
+        Step::Epoch(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    for paper in [false, true] {
+        let request = TrainRequest {
+            paper,
+            ..request(&file)
+        };
+        assert_cancelled(train(&request, &at_epochs));
+    }
 }
 
 #[test]

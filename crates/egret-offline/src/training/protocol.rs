@@ -1,9 +1,11 @@
+use std::ops::ControlFlow;
+
 use egret::{ActionKind, Context, LearningRate, ModelSpec, Observed, OracleSpec, OutOfRange};
 use rayon::prelude::*;
 
 use crate::training::{
-    CandidateError, Criterion, Order, PointMasses, Split, SplitRows, Trained, TrainingCandidate,
-    TrainingMethod, TrainingSettings,
+    CandidateError, Criterion, Epoch, LearningError, Order, PointMasses, Split, SplitRows, Trained,
+    Training, TrainingCandidate, TrainingMethod, TrainingSettings,
 };
 
 /// A split and the candidates to train on it. The one that does best on validation rows wins.
@@ -85,11 +87,31 @@ impl OfflineProtocol {
         spec: &ModelSpec,
         examples: &[Observed<Context, A>],
     ) -> Result<ProtocolOutcome<A>, CandidateError> {
+        self.learn_watched(spec, examples, |_| ControlFlow::Continue(()))
+    }
+
+    /// The same; `watch` sees every epoch of every candidate, and `Break` ends it with [`LearningError::NotTrained`].
+    pub fn learn_watched<A: ActionKind>(
+        &self,
+        spec: &ModelSpec,
+        examples: &[Observed<Context, A>],
+        watch: impl Fn(&Epoch) -> ControlFlow<()> + Sync,
+    ) -> Result<ProtocolOutcome<A>, CandidateError> {
         let parts = self.split.parts(examples.len(), self.order);
         let trained = self
             .candidates
             .par_iter()
-            .map(|candidate| candidate.train(spec, examples, &parts))
+            .map(|candidate| {
+                candidate.train_with(spec, examples, &parts, |task, settings| {
+                    let mut training = Training::new(task, settings)?;
+                    while let Some(epoch) = training.epoch()? {
+                        if watch(&epoch).is_break() {
+                            return Err(LearningError::NotTrained);
+                        }
+                    }
+                    training.finish()
+                })
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let score = |trained: &Trained<Context, A>| {
             let validation = trained.validation;

@@ -13,9 +13,9 @@ use crate::training::{LearningError, TrainingTask};
 /// ```
 /// use egret_offline::ServedPolicy;
 ///
-/// assert_eq!("best-of:8".parse(), Ok(ServedPolicy::BestOf { m: 8 }));
-/// assert_eq!("smooth:16".parse(), Ok(ServedPolicy::Smooth { tau: 16.0 }));
-/// assert_eq!(ServedPolicy::default().to_string(), "best-of:8");
+/// assert_eq!("best-of:m=8".parse(), Ok(ServedPolicy::BestOf { m: 8 }));
+/// assert_eq!("smooth:tau=16".parse(), Ok(ServedPolicy::Smooth { tau: 16.0 }));
+/// assert_eq!(ServedPolicy::default().to_string(), "best-of:m=8");
 /// assert!("greedy".parse::<ServedPolicy>().is_err());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -114,8 +114,8 @@ pub(crate) fn importance_weights<X: Send + Sync, A: Action>(
 impl fmt::Display for ServedPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BestOf { m } => write!(f, "best-of:{m}"),
-            Self::Smooth { tau } => write!(f, "smooth:{tau}"),
+            Self::BestOf { m } => write!(f, "best-of:m={m}"),
+            Self::Smooth { tau } => write!(f, "smooth:tau={tau}"),
         }
     }
 }
@@ -127,12 +127,12 @@ impl FromStr for ServedPolicy {
         let unknown = || UnknownPolicy {
             text: text.to_owned(),
         };
-        let (kind, number) = text.split_once(':').ok_or_else(unknown)?;
+        let (kind, number) = text.split_once('=').ok_or_else(unknown)?;
         let policy = match kind {
-            "best-of" => Self::BestOf {
+            "best-of:m" => Self::BestOf {
                 m: number.parse().map_err(|_| unknown())?,
             },
-            "smooth" => Self::Smooth {
+            "smooth:tau" => Self::Smooth {
                 tau: number.parse().map_err(|_| unknown())?,
             },
             _ => return Err(unknown()),
@@ -144,7 +144,7 @@ impl FromStr for ServedPolicy {
 
 /// The text names no policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no policy {text:?}, expected best-of:M or smooth:TAU with a number from 1 to 65536")]
+#[error("no policy {text:?}, expected best-of:m=M or smooth:tau=TAU with a number from 1 to 65536")]
 pub struct UnknownPolicy {
     text: String,
 }

@@ -73,8 +73,8 @@ pub struct Model<A: ActionKind> {
 }
 
 impl<A: ActionKind> Model<A> {
-    /// The default model for a space and contexts of so many numbers, or of named features by a [`FeatureSchema`]. There
-    /// is nothing to tune.
+    /// The default model for a space and contexts of so many numbers, or of named features by a
+    /// [`FeatureSchema`](crate::FeatureSchema). There is nothing to tune.
     pub fn new(
         space: impl ActionSpace<Action = A>,
         contexts: impl Into<Contexts>,
