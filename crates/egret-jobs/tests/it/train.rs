@@ -79,7 +79,7 @@ fn the_same_seed_gives_the_same_model_and_a_break_changes_nothing() {
         ..request(&file)
     };
     // Ends after the second epoch; what was done till then is kept.
-    let second = |step: egret_jobs::Step<'_>| match step {
+    let second = |step: Step<'_>| match step {
         Step::Epoch(epoch) if epoch.epoch == 2 => crate::cancel(step),
         _ => ControlFlow::Continue(()),
     };
