@@ -87,7 +87,8 @@ impl Tree {
                     let name = path.strip_prefix(source).expect("it is below").to_owned();
                     // The root lists what is public, and uses nothing.
                     if name != Path::new("lib.rs") && name != Path::new("main.rs") {
-                        uses.insert(name, named(&text));
+                        let found = named(&text, &module(&name));
+                        uses.insert(name, found);
                     }
                 }
             }
@@ -151,8 +152,18 @@ fn part(file: &Path) -> Option<String> {
     Some(first.file_stem()?.to_string_lossy().into_owned())
 }
 
-/// What the code of a file names of its crate, with the line: `use` trees are spread out, comments and tests left out.
-fn named(text: &str) -> Vec<(usize, Vec<String>)> {
+/// A file as a module: a/b/mod.rs and a/b.rs are a::b.
+fn module(file: &Path) -> Vec<String> {
+    let path = file.with_extension("");
+    let steps = path
+        .components()
+        .map(|step| step.as_os_str().to_string_lossy().into_owned());
+    steps.filter(|step| step != "mod").collect()
+}
+
+/// What the code of a file names of its crate, by `crate::` and by `super::`, with the line: `use` trees are spread out,
+/// comments and tests left out.
+fn named(text: &str, module: &[String]) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
     let mut code = String::new();
     let mut lines = Vec::new();
@@ -169,19 +180,29 @@ fn named(text: &str) -> Vec<(usize, Vec<String>)> {
         code.push('\n');
     }
     let letters: Vec<char> = code.chars().collect();
-    let start: Vec<char> = "crate::".chars().collect();
-    let mut place = 0;
-    while place + start.len() < letters.len() {
+    let [from_root, from_above] =
+        ["crate::", "super::"].map(|start| start.chars().collect::<Vec<_>>());
+    for place in 0..letters.len() {
         let before = place.checked_sub(1).map(|before| letters[before]);
         let boundary =
-            before.is_none_or(|letter| !(letter.is_alphanumeric() || "_$".contains(letter)));
-        if boundary && letters[place..].starts_with(&start) {
-            let mut rest = &letters[place + start.len()..];
-            spread(&mut rest, &mut Vec::new(), &mut |path| {
-                found.push((lines[place], path.to_vec()));
-            });
+            before.is_none_or(|letter| !(letter.is_alphanumeric() || "_$:".contains(letter)));
+        if !boundary {
+            continue;
         }
-        place += 1;
+        let (mut rest, mut path) = (&letters[place..], module.to_vec());
+        if let Some(after) = rest.strip_prefix(from_root.as_slice()) {
+            (rest, path) = (after, Vec::new());
+        } else if rest.starts_with(&from_above) {
+            while let Some(after) = rest.strip_prefix(from_above.as_slice()) {
+                path.pop();
+                rest = after;
+            }
+        } else {
+            continue;
+        }
+        spread(&mut rest, &mut path, &mut |path| {
+            found.push((lines[place], path.to_vec()));
+        });
     }
     found
 }
@@ -311,7 +332,7 @@ mod tests {
     #[test]
     fn paths_are_read_from_trees_and_expressions() {
         let text = "\
-use crate::a::{B, c::{self, D}};
+use crate::a::{B, c::{self, D}}; use super::o::P;
 pub use crate::{e::F, g};
 // use crate::comment::No;
 fn h() -> crate::i::J { crate::k::l::<u8>(m!($crate::no)) }
@@ -320,7 +341,7 @@ mod tests {
     use crate::test::No;
 }
 ";
-        let paths: Vec<(usize, String)> = named(text)
+        let paths: Vec<(usize, String)> = named(text, &module(Path::new("m/n/mod.rs")))
             .into_iter()
             .map(|(line, path)| (line, path.join("::")))
             .collect();
@@ -328,6 +349,7 @@ mod tests {
             (1, "a::B"),
             (1, "a::c::self"),
             (1, "a::c::D"),
+            (1, "m::o::P"),
             (2, "e::F"),
             (2, "g"),
             (4, "i::J"),
@@ -378,6 +400,17 @@ mod tests {
             ("a/mod.rs", "use crate::a::x::X; use crate::a::y::Y;"),
             ("a/x/mod.rs", "use crate::a::y::Y;"),
             ("a/y/mod.rs", "use crate::a::{T, x::X};"),
+        ])
+        .expect_err("x, y, x");
+        assert!(error.contains("x uses y"), "{error}");
+    }
+
+    #[test]
+    fn what_is_above_is_no_way_round() {
+        let error = checked(&[
+            ("a/mod.rs", ""),
+            ("a/x/mod.rs", "use super::y::Y;"),
+            ("a/y/mod.rs", "fn f() { super::super::a::x::f() }"),
         ])
         .expect_err("x, y, x");
         assert!(error.contains("x uses y"), "{error}");

@@ -194,7 +194,11 @@ fn cells(row: &EvaluationRow) -> Vec<String> {
         row.estimator.clone(),
         row.interval.clone(),
         format!("{:.4}", row.estimate),
-        format!("[{:.4}, {:.4}]", row.low, row.high),
+        if row.high < row.low {
+            "no value fits".to_owned()
+        } else {
+            format!("[{:.4}, {:.4}]", row.low, row.high)
+        },
         thousands(row.n as f64),
         thousands(row.ess),
         format!("{:.4}", row.mean_weight),

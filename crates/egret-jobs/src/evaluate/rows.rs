@@ -20,7 +20,7 @@ pub struct EvaluationRow {
     pub estimate: f64,
     /// The lower end of the interval.
     pub low: f64,
-    /// The upper end.
+    /// The upper end; below `low` where no value fits, so that the weights must be wrong.
     pub high: f64,
     /// The probability with which the interval is to hold the value.
     pub level: f64,
