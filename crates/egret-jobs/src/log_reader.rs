@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use egret::{Kind, Space};
+use egret::{Kind, Objective, Space};
 use egret_log::{Reader, Record, Skipped};
 
 use crate::error::{JobError, Place};
@@ -15,6 +15,8 @@ pub(crate) struct LogReader {
     pub kind: Kind,
     /// The space of the first record, if it says it.
     pub space: Option<Arc<Space>>,
+    /// The objective of the first record: losses if it says none.
+    pub objective: Objective,
     rows: u64,
 }
 
@@ -26,6 +28,7 @@ impl LogReader {
         Ok(Self {
             kind: first.action.kind(),
             space: first.mu.clone(),
+            objective: first.objective.unwrap_or_default(),
             first_place: place_of(&reader),
             first: Some(first),
             reader,

@@ -21,7 +21,7 @@ pub(super) fn evaluate(
     let played = scan.words_are_among("mode", &["online", "logging"])?;
     let stabilizable =
         !checked.request.stabilize || scan.words_are_among("densityKind", &["conditional"])?;
-    if !(played && stabilizable && scan.shares_space()?) {
+    if !(played && stabilizable && scan.shares_space_and_objective()?) {
         return Ok(None);
     }
     let policies = columns.policies.len();

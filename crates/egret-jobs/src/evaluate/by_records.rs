@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use egret::{
     ActionKind, AnyModel, Context, DensityKind, GammaSchedule, Interval, Item, LineMeasure, Loss,
-    Model, ReferenceMeasure, Space, Vector, for_kind,
+    Model, Objective, ReferenceMeasure, Space, Vector, for_kind,
 };
 use egret_log::{Mode, Record};
 use egret_offline::{
@@ -42,6 +42,7 @@ pub(super) fn evaluate(
         checked,
         models: &models,
         space: log.space.clone(),
+        objective: log.objective,
     };
     for_kind!(log.kind, A => scan.evaluate::<A>(log, progress))
 }
@@ -86,6 +87,7 @@ struct Scan<'a> {
     checked: &'a Checked<'a>,
     models: &'a BTreeMap<PathBuf, AnyModel>,
     space: Option<Arc<Space>>,
+    objective: Objective,
 }
 
 /// A policy that is ready to weigh events.
@@ -398,8 +400,17 @@ impl Scan<'_> {
         Ok(batch)
     }
 
-    /// An error where a record is over another space than the log's first: no weight compares the two.
+    /// An error where a record is over another space than the log's first, or has another objective: no weight compares
+    /// the two.
     fn check_space(&self, place: &Place, record: &Record) -> Result<(), JobError> {
+        let objective = record.objective.unwrap_or_default();
+        if objective != self.objective {
+            let problem = format!(
+                "the log began with {}, and this has {objective}: evaluate each part by itself",
+                self.objective
+            );
+            return Err(JobError::field(place, "objective", problem));
+        }
         match (&self.space, &record.mu) {
             (Some(space), Some(found)) if !Arc::ptr_eq(space, found) && space != found => {
                 Err(JobError::field(

@@ -1,8 +1,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use egret::Space;
+use egret::{Objective, Space};
 use egret_jobs::evaluate::{EvaluateReport, EvaluateRequest, EvaluationRow, Predictions, evaluate};
+use egret_jobs::train::{TrainRequest, TrainingLog, train};
 use egret_jobs::{JobError, LogSource, Silent};
 use egret_log::{Mode, Record};
 use egret_offline::{Estimator, IntervalKind};
@@ -302,6 +303,37 @@ fn an_absent_pass_prob_is_1() {
         let done = evaluate(&request(&file, &["column:q"]), &Silent);
         let error = done.expect_err("unequal").to_string();
         assert!(error.contains("passProb is 1 and 0.5"), "{error}");
+    }
+}
+
+#[test]
+fn another_objective_halfway_is_refused() {
+    let (one, folder) = (records(5), folder());
+    let mut other = one.clone();
+    for record in &mut other {
+        record.objective = Some(Objective::maximize(0.0, 50.0).expect("a range"));
+        record.outcome = record.loss.map(|loss| 50.0 * (1.0 - loss.get()));
+    }
+    for ending in ["parquet", "jsonl"] {
+        let [mixed, first, second] =
+            ["mixed", "a", "b"].map(|name| folder.path().join(format!("{name}.{ending}")));
+        write(&mixed, &[one.as_slice(), &other].concat());
+        write(&first, &one);
+        write(&second, &other);
+        let found = evaluate(&request_of(&[&mixed]), &Silent);
+        assert_place(found, &mixed, 6, Some("objective"));
+        let found = evaluate(&request_of(&[&first, &second]), &Silent);
+        assert_place(found, &second, 1, Some("objective"));
+        evaluate(&request_of(&[&second]), &Silent).expect("one objective");
+        let training = TrainingLog {
+            log: LogSource::new([&mixed]),
+            ..TrainingLog::default()
+        };
+        let request = TrainRequest {
+            from: training,
+            ..TrainRequest::default()
+        };
+        assert_place(train(&request, &Silent), &mixed, 6, Some("objective"));
     }
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn objective_of(metadata: &FileMetaData) -> Result<Option<Objective>,
 }
 
 /// A text of the file's metadata.
-fn entry<'a>(metadata: &'a FileMetaData, key: &str) -> Option<&'a str> {
+pub(crate) fn entry<'a>(metadata: &'a FileMetaData, key: &str) -> Option<&'a str> {
     let entries = metadata.key_value_metadata().into_iter().flatten();
     entries
         .filter(|entry| entry.key == key)

@@ -24,7 +24,7 @@ use rayon::prelude::*;
 
 use crate::format::Format;
 use crate::parquet::{
-    source::{check_version, damaged, guarded, objective_of},
+    source::{OBJECTIVE, check_version, damaged, entry, guarded, objective_of},
     table_column::TableColumn,
 };
 use crate::reader::{OnBad, ReadError, Reader, expand};
@@ -134,25 +134,22 @@ impl ColumnScan {
         Ok(true)
     }
 
-    /// Whether all rows are over one action space, as far as that is known without reading them: no file is text or has
-    /// a column `mu`, and all state the same one.
-    pub fn shares_space(&self) -> Result<bool, ReadError> {
-        let mut first: Option<Option<String>> = None;
+    /// Whether all rows are over one action space and have one objective, as far as that is known without reading them:
+    /// no file is text or has a column for either, and all state the same.
+    pub fn shares_space_and_objective(&self) -> Result<bool, ReadError> {
+        let mut first = None;
         for (path, format) in &self.files {
             if *format != Format::Parquet {
                 return Ok(false);
             }
             let table = Table::open(path, &[])?;
-            let fields = table.metadata.schema().fields();
-            if fields.iter().any(|field| field.name() == "mu") {
+            let mut fields = table.metadata.schema().fields().iter();
+            if fields.any(|field| ["mu", "objective"].contains(&field.name().as_str())) {
                 return Ok(false);
             }
-            let entries = table.metadata.metadata().file_metadata();
-            let entries = entries.key_value_metadata().into_iter().flatten();
-            let space = entries
-                .filter(|entry| entry.key == "egret.mu")
-                .find_map(|entry| entry.value.clone());
-            if *first.get_or_insert_with(|| space.clone()) != space {
+            let metadata = table.metadata.metadata().file_metadata();
+            let stated = ["egret.mu", OBJECTIVE].map(|key| entry(metadata, key).map(str::to_owned));
+            if *first.get_or_insert_with(|| stated.clone()) != stated {
                 return Ok(false);
             }
         }
