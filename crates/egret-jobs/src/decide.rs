@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use egret::{AnyAction, Context, FeatureValue};
+use egret::{AnyAction, Context, FeatureSchema, FeatureValue, FieldKind};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{JobError, Place};
@@ -62,7 +62,7 @@ pub fn decide(request: &DecideRequest, progress: &dyn Progress) -> Result<Decide
     let (contexts, places) = match &request.contexts {
         ContextSource::Given(contexts) => (contexts.clone(), None),
         ContextSource::Table(file) => {
-            let (contexts, places) = read_table(file, model.spec().features.is_some())?;
+            let (contexts, places) = read_table(file, model.spec().features.as_ref())?;
             (contexts, Some(places))
         }
     };
@@ -96,7 +96,10 @@ pub fn decide(request: &DecideRequest, progress: &dyn Progress) -> Result<Decide
 }
 
 /// The contexts of a table, by name where the model has a schema, and where each is.
-fn read_table(file: &Path, named: bool) -> Result<(Vec<Context>, Vec<Place>), JobError> {
+fn read_table(
+    file: &Path,
+    schema: Option<&FeatureSchema>,
+) -> Result<(Vec<Context>, Vec<Place>), JobError> {
     let failed = |source| JobError::File {
         file: file.to_owned(),
         source,
@@ -120,6 +123,7 @@ fn read_table(file: &Path, named: bool) -> Result<(Vec<Context>, Vec<Place>), Jo
             .from_path(file)
             .map_err(unreadable)?;
         let names = table.headers().map_err(unreadable)?.clone();
+        let words: Vec<bool> = names.iter().map(|name| holds_words(schema, name)).collect();
         for record in table.records() {
             let record = record.map_err(unreadable)?;
             let row = record.position().map_or(0, |position| position.line());
@@ -129,10 +133,12 @@ fn read_table(file: &Path, named: bool) -> Result<(Vec<Context>, Vec<Place>), Jo
                     record.len(),
                     names.len()
                 ))
-            } else if named {
-                let cells = names.iter().zip(&record);
+            } else if schema.is_some() {
+                let cells = names.iter().zip(&record).zip(&words);
                 Ok(Context::named(
-                    cells.map(|(name, cell)| (name, value_of(cell))).collect(),
+                    cells
+                        .map(|((name, cell), words)| (name, value_of(cell, *words)))
+                        .collect(),
                 ))
             } else {
                 numbers_of(&record)
@@ -165,11 +171,26 @@ fn numbers_of(record: &csv::StringRecord) -> Result<Vec<f64>, String> {
         .collect()
 }
 
-/// A cell as a value: empty is missing, digits are a number.
-fn value_of(cell: &str) -> FeatureValue {
+/// Whether the schema takes a column for words: 007 is not 7 there.
+fn holds_words(schema: Option<&FeatureSchema>, name: &str) -> bool {
+    let field = schema.and_then(|schema| schema.fields().find(|(field, _)| *field == name));
+    field.is_some_and(|(_, field)| {
+        let kind = &field.kind;
+        matches!(
+            kind,
+            FieldKind::Category(_) | FieldKind::Hashed { .. } | FieldKind::Tokens { .. }
+        )
+    })
+}
+
+/// A cell as a value: empty is missing, and digits are a number unless the column holds words.
+fn value_of(cell: &str, words: bool) -> FeatureValue {
     let cell = cell.trim();
     if cell.is_empty() {
         return FeatureValue::Missing;
+    }
+    if words {
+        return cell.into();
     }
     let whole = cell.parse().map(FeatureValue::Integer);
     let number = || cell.parse().map(FeatureValue::Number);

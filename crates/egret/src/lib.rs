@@ -100,3 +100,8 @@ pub use sampling::{Igw, NormalizingConstant, RelativeError, SampleError};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The program in docs/features.md compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/features.md")]
+struct FeaturesByName;

@@ -76,3 +76,54 @@ fn what_cannot_be_is_said_and_nothing_is_written() {
     assert!(error.contains("some"), "{error}");
     assert_eq!(fs::read_dir(&folder).expect("a folder").count(), before);
 }
+
+#[test]
+fn named_features_need_no_encoding() {
+    let (folder, _) = log("named_features", 5);
+    let [file, schema, model, table] =
+        ["named.jsonl", "schema.json", "named.egret", "named.csv"].map(|name| folder.join(name));
+    let rows: String = (0..60)
+        .map(|n| {
+            let country = ["NZ", "AU"][n % 2];
+            let action = n as f64 / 60.0;
+            format!(
+                r#"{{"context": {{"income": {}, "country": "{country}"}}, "action": {action:?}, "density": 1.0,
+                    "loss": 0.5, "mu": {{"interval": {{"low": 0.0, "high": 1.0}}}}}}"#,
+                1000 * n
+            )
+            .replace('\n', "")
+                + "\n"
+        })
+        .collect();
+    fs::write(&file, rows).expect("written");
+    fs::write(&table, "country,income\nNZ,12000\nFR,\n").expect("written");
+    let declared =
+        r#"{"fields": [{"name": "country", "field": {"kind": {"category": {"values": ["NZ"]}}}}]}"#;
+    fs::write(&schema, declared).expect("written");
+    let learn = |more: &[&str]| {
+        let own = ["learn", text(&file), "-o", text(&model)];
+        stdout(egret(&[&own, more].concat()));
+        let model = AnyModel::load(&fs::read(&model).expect("written")).expect("a model");
+        let schema = model.spec().features.clone().expect("a schema");
+        let names: Vec<String> = schema.fields().map(|(name, _)| name.to_owned()).collect();
+        names
+    };
+    assert_eq!(learn(&["--features", text(&schema)]), ["country"]);
+    assert_eq!(learn(&[]), ["country", "income"]);
+    let decided = stdout(egret(&["decide", text(&table), "--model", text(&model)]));
+    assert_eq!(decided.lines().count(), 3, "{decided}");
+    fs::write(&schema, "{}").expect("written");
+    let bad = [
+        "learn",
+        text(&file),
+        "-o",
+        text(&model),
+        "--features",
+        text(&schema),
+    ];
+    let error = refused(&bad);
+    assert!(
+        error.contains("--features") && error.contains("schema.json"),
+        "{error}"
+    );
+}

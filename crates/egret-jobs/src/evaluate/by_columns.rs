@@ -9,8 +9,8 @@ use crate::error::{JobError, Place};
 use crate::policy_spec::PolicySpec;
 use crate::progress::{Progress, Step, tell};
 
-/// Evaluates from columns of numbers alone, with row groups decoded in parallel. None where columns of words, or of action spaces,
-/// have to be read too.
+/// Evaluates from columns of numbers alone, with row groups decoded in parallel. None where columns of words, action
+/// spaces or objectives have to be read too.
 pub(super) fn evaluate(
     checked: &Checked<'_>,
     progress: &dyn Progress,

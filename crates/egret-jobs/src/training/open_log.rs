@@ -55,14 +55,14 @@ impl OpenLog {
         let context_dim = self.reader.context_dim();
         let mut counts = Counts::default();
         let mut all = Vec::new();
-        let (mut kept, mut objective) = (None, None);
+        let objective = self.reader.objective;
+        let mut kept = None;
         while let Some((place, record)) = self.reader.next(progress)? {
             check(&record, &space, &place, &mut kept)?;
             let own = record.objective.unwrap_or_default();
-            let first = *objective.get_or_insert(own);
-            if first != own {
+            if objective != own {
                 let problem = format!(
-                    "the objective is {own}, and {first} before it: learn from each by itself"
+                    "the objective is {own}, and {objective} before it: learn from each by itself"
                 );
                 return Err(JobError::field(&place, "objective", problem));
             }
@@ -108,7 +108,7 @@ impl OpenLog {
         };
         Ok(TrainingEvents {
             spec: ModelSpec::from_parts(self.space, self.embeddings, contexts)
-                .with_objective(objective.unwrap_or_default()),
+                .with_objective(objective),
             observed: all,
             counts,
         })

@@ -266,7 +266,11 @@ fn named_features_go_all_the_way() {
     let kinds: Vec<&str> = inferred.fields().map(|(name, _)| name).collect();
     assert_eq!(kinds, ["country", "income", "mail"]);
     fs::write(&model, trained.save()).expect("written");
-    fs::write(&table, "income,country,hat\n12000,NZ,true\n,FR,\n").expect("written");
+    fs::write(
+        &table,
+        "income,country,hat,mail\n12000,NZ,true,007\n,FR,,\n",
+    )
+    .expect("written");
     let request = DecideRequest {
         model,
         contexts: ContextSource::Table(table),
@@ -277,6 +281,8 @@ fn named_features_go_all_the_way() {
         .with("income", 12_000)
         .with("country", "NZ")
         .with("hat", true)
+        // Digits, and a word all the same.
+        .with("mail", "007")
         .into();
     let expected = trained.decide(1_000, &x).expect("an action");
     assert_eq!((decided.len(), &decided[0].action), (2, &expected.action));

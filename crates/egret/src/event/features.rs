@@ -180,10 +180,19 @@ from! {
     u8 => Self::Integer,
     u16 => Self::Integer,
     u32 => Self::Integer,
-    f32 => Self::Number,
-    f64 => Self::Number,
     &str => Self::Text,
     String => Self::Text,
+}
+
+/// NaN and infinities are not known: [`Missing`](FeatureValue::Missing).
+impl From<f64> for FeatureValue {
+    fn from(value: f64) -> Self {
+        if value.is_finite() {
+            Self::Number(value)
+        } else {
+            Self::Missing
+        }
+    }
 }
 
 impl<V: Into<FeatureValue>> From<Option<V>> for FeatureValue {
@@ -406,6 +415,14 @@ mod tests {
             parsed(r#"{"id": 18446744073709551615}"#).get("id"),
             Some(&FeatureValue::Text("18446744073709551615".to_owned()))
         );
+    }
+
+    #[test]
+    fn what_is_not_finite_is_missing() {
+        assert_eq!(FeatureValue::from(0.5), FeatureValue::Number(0.5));
+        for odd in [f64::NAN, f64::INFINITY] {
+            assert_eq!(FeatureValue::from(odd), FeatureValue::Missing);
+        }
     }
 
     #[test]

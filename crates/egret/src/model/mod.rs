@@ -205,7 +205,8 @@ impl<A: ActionKind> Model<A> {
                 .iter()
                 .filter_map(|event| event.x.borrow().as_named());
             for features in named {
-                schema.count(features, &mut self.counts);
+                // It was learned from, so that no schema refuses it.
+                let _ = schema.encode(features, &mut self.counts);
             }
         }
         Ok(())

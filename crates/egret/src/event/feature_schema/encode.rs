@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{
     FeatureCounts, FeatureError, FeatureSchema, FieldKind, LogRule, MISSING, Named, NumberScale,
-    Place, UNSEEN, hashing,
+    UNSEEN, hashing, layout::Place,
 };
 use crate::event::{Context, FeatureValue, Features};
 
@@ -18,9 +18,11 @@ const DENSE: usize = 512;
 type Entries = SmallVec<[(u32, f64); 4]>;
 
 /// What a value was found to be.
+#[derive(Clone, Copy)]
 enum Found {
     AsDeclared,
-    Unseen(String),
+    /// A category that is not listed.
+    Unseen,
     /// Of another type, and understood all the same.
     Converted,
     /// Of another type.
@@ -37,36 +39,50 @@ impl FeatureSchema {
         counts: &mut FeatureCounts,
     ) -> Result<Context, FeatureError> {
         counts.events += 1;
+        self.numbers(features, Some(counts))
+    }
+
+    /// The same, counted only where somebody counts.
+    pub(crate) fn numbers(
+        &self,
+        features: &Features,
+        mut counts: Option<&mut FeatureCounts>,
+    ) -> Result<Context, FeatureError> {
         let mut values: Vec<Option<&FeatureValue>> = vec![None; self.layout.fields.len()];
         let mut unknown = None;
         features.for_each_leaf(|name, value| match self.layout.by_name.get(name) {
             Some(&index) => values[index] = Some(value),
             None => {
-                counts.unknown(name, 1);
-                unknown.get_or_insert_with(|| name.to_owned());
+                if let Some(counts) = &mut counts {
+                    counts.unknown(name, 1);
+                }
+                if self.is_strict() && unknown.is_none() {
+                    unknown = Some(name.to_owned());
+                }
             }
         });
-        if let Some(field) = unknown.filter(|_| self.is_strict()) {
+        if let Some(field) = unknown {
             return Err(FeatureError::Unknown { field });
         }
         let mut entries: Vec<(u32, f64)> = Vec::with_capacity(2 * values.len());
         // Where each field's entries end: interactions look them up.
         let mut ends = Vec::with_capacity(values.len());
-        let mut flags = [false; 2];
-        for ((named, place), value) in self
-            .declared
-            .fields
-            .iter()
-            .zip(&self.layout.fields)
-            .zip(values)
-        {
+        let mut shared = [false; 2];
+        let fields = self.declared.fields.iter().zip(&self.layout.fields);
+        for ((named, place), value) in fields.zip(values) {
             if named.field.log != LogRule::Drop {
-                self.encode_field(named, place, value, &mut entries, &mut flags, counts)?;
+                let found = self.append(named, place, value, &mut entries, &mut shared);
+                if let Some(counts) = &mut counts {
+                    found.count(&named.name, counts);
+                }
+                if self.is_strict() {
+                    found.refuse(named, value)?;
+                }
             }
             ends.push(entries.len());
         }
         self.multiply(&ends, &mut entries);
-        for (column, flag) in [MISSING, UNSEEN].into_iter().zip(flags) {
+        for (column, flag) in [MISSING, UNSEEN].into_iter().zip(shared) {
             if flag {
                 entries.push((column, 1.0));
             }
@@ -74,69 +90,35 @@ impl FeatureSchema {
         Ok(self.context(entries))
     }
 
-    /// Counts what is not as the schema says, and no more.
-    pub(crate) fn count(&self, features: &Features, counts: &mut FeatureCounts) {
-        // A strict schema has refused what it would count.
-        let _ = self.encode(features, counts);
-    }
-
-    fn encode_field(
+    /// Appends the columns of a field that are not 0; `shared` are those that all fields share.
+    fn append(
         &self,
         named: &Named,
         place: &Place,
         value: Option<&FeatureValue>,
         entries: &mut Vec<(u32, f64)>,
         shared: &mut [bool; 2],
-        counts: &mut FeatureCounts,
-    ) -> Result<(), FeatureError> {
-        let Named { name, field } = named;
+    ) -> Found {
         let mut own = Entries::new();
         let found = match value {
             None | Some(FeatureValue::Missing) => Found::Missing,
-            Some(value) => encode_value(&field.kind, place, self.declared.salt, value, &mut own),
+            Some(value) => {
+                let salt = self.declared.salt;
+                encode_value(&named.field.kind, place, salt, value, &mut own)
+            }
         };
-        match &found {
-            Found::AsDeclared => {}
-            Found::Unseen(_) => match place.others {
-                Some(column) => own.push((column, 1.0)),
-                None => shared[UNSEEN as usize] = true,
-            },
-            Found::Converted => {}
-            Found::Missing | Found::Mismatched => match place.missing {
-                Some(column) => own.push((column, 1.0)),
-                None => shared[MISSING as usize] = true,
-            },
+        let told = match found {
+            Found::AsDeclared | Found::Converted => None,
+            Found::Unseen => Some((place.others, UNSEEN)),
+            Found::Missing | Found::Mismatched => Some((place.missing, MISSING)),
+        };
+        match told {
+            None => {}
+            Some((Some(column), _)) => own.push((column, 1.0)),
+            Some((None, column)) => shared[column as usize] = true,
         }
         entries.extend(own);
-        let field_name = || name.clone();
-        let error = match found {
-            Found::AsDeclared => return Ok(()),
-            Found::Missing => {
-                counts.field(name).missing += 1;
-                // An optional field may be missing, even from a strict schema.
-                if field.optional {
-                    return Ok(());
-                }
-                FeatureError::Missing {
-                    field: field_name(),
-                }
-            }
-            Found::Unseen(value) => {
-                counts.field(name).unseen += 1;
-                FeatureError::Unseen {
-                    field: field_name(),
-                    value,
-                }
-            }
-            Found::Converted | Found::Mismatched => {
-                counts.field(name).mismatched += 1;
-                FeatureError::Mismatched {
-                    field: field_name(),
-                    expected: expected(&field.kind),
-                }
-            }
-        };
-        if self.is_strict() { Err(error) } else { Ok(()) }
+        found
     }
 
     /// Appends the products of fields.
@@ -187,6 +169,35 @@ impl FeatureSchema {
     }
 }
 
+impl Found {
+    fn count(self, name: &str, counts: &mut FeatureCounts) {
+        match self {
+            Self::AsDeclared => {}
+            Self::Missing => counts.field(name).missing += 1,
+            Self::Unseen => counts.field(name).unseen += 1,
+            Self::Converted | Self::Mismatched => counts.field(name).mismatched += 1,
+        }
+    }
+
+    /// What a strict schema says to it. An optional field may be missing.
+    fn refuse(self, named: &Named, value: Option<&FeatureValue>) -> Result<(), FeatureError> {
+        let field = || named.name.clone();
+        match self {
+            Self::AsDeclared => Ok(()),
+            Self::Missing if named.field.optional => Ok(()),
+            Self::Missing => Err(FeatureError::Missing { field: field() }),
+            Self::Unseen => Err(FeatureError::Unseen {
+                field: field(),
+                value: value.and_then(category).unwrap_or_default().into_owned(),
+            }),
+            Self::Converted | Self::Mismatched => Err(FeatureError::Mismatched {
+                field: field(),
+                expected: expected(&named.field.kind),
+            }),
+        }
+    }
+}
+
 fn encode_value(
     kind: &FieldKind,
     place: &Place,
@@ -215,7 +226,7 @@ fn encode_value(
             };
             match place.categories.get(name.as_ref()) {
                 Some(&column) => out.push((column, 1.0)),
-                None => return Found::Unseen(name.into_owned()),
+                None => return Found::Unseen,
             }
             if is_name(value) {
                 Found::AsDeclared
@@ -334,9 +345,13 @@ fn category(value: &FeatureValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Whether a value is such as categories have.
+/// Whether a value is such as categories have: text, or a code. Other programs write codes as floats, 3.0 for 3.
 fn is_name(value: &FeatureValue) -> bool {
-    matches!(value, FeatureValue::Text(_) | FeatureValue::Integer(_))
+    match value {
+        FeatureValue::Text(_) | FeatureValue::Integer(_) => true,
+        FeatureValue::Number(number) => number.fract() == 0.0,
+        _ => false,
+    }
 }
 
 fn hash_of_category(salt: u64, value: &FeatureValue) -> Option<u64> {

@@ -21,15 +21,15 @@ mod encode;
 mod field;
 mod hashing;
 mod infer;
+mod layout;
 
 pub use counts::{FeatureCounts, FieldCounts};
 pub use field::{Categories, Field, FieldKind, LogRule, NumberScale};
 pub use infer::SchemaSample;
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 
+use self::layout::Layout;
 use crate::event::Features;
 
 /// How named features become the numbers of a [`Context`](crate::Context).
@@ -103,28 +103,6 @@ fn first_version() -> u32 {
 const SHARED: usize = 2;
 const MISSING: u32 = 0;
 const UNSEEN: u32 = 1;
-
-/// The most columns, so that a place fits everywhere.
-const WIDEST: usize = 1 << 28;
-
-/// Where each field's columns are. Each version's columns come after those of the versions before it.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Layout {
-    width: usize,
-    fields: Vec<Place>,
-    interactions: Vec<u32>,
-    by_name: HashMap<String, usize>,
-}
-
-/// The columns of one field.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Place {
-    first: u32,
-    /// Of its own, where there is one.
-    missing: Option<u32>,
-    others: Option<u32>,
-    categories: HashMap<String, u32>,
-}
 
 impl FeatureSchema {
     /// No fields yet.
@@ -319,139 +297,6 @@ impl Unchecked {
     }
 }
 
-impl Layout {
-    fn new(declared: &Unchecked) -> Result<Self, SchemaError> {
-        let mut layout = Self {
-            width: SHARED,
-            fields: vec![Place::default(); declared.fields.len()],
-            ..Self::default()
-        };
-        for (index, named) in declared.fields.iter().enumerate() {
-            check(named, declared.version)?;
-            if layout.by_name.insert(named.name.clone(), index).is_some() {
-                return Err(SchemaError::Twice(named.name.clone()));
-            }
-        }
-        layout.interactions = vec![0; declared.interactions.len()];
-        let mut versions: Vec<u32> = vec![1];
-        for named in &declared.fields {
-            versions.push(named.field.since);
-            if let FieldKind::Category(categories) = &named.field.kind {
-                versions.extend(categories.later.keys());
-            }
-        }
-        versions.extend(declared.interactions.iter().map(|product| product.since));
-        versions.sort_unstable();
-        versions.dedup();
-        for version in versions {
-            for (index, Named { name, field }) in declared.fields.iter().enumerate() {
-                layout.take(index, name, field, version)?;
-            }
-            for (index, product) in declared.interactions.iter().enumerate() {
-                if product.since == version {
-                    layout.interactions[index] = layout.more(columns(product.bits)?)?;
-                }
-                for name in [&product.one, &product.other] {
-                    if !layout.by_name.contains_key(name) {
-                        return Err(SchemaError::NoField(name.clone()));
-                    }
-                }
-            }
-        }
-        Ok(layout)
-    }
-
-    /// Gives a field the columns that a version brought it.
-    fn take(
-        &mut self,
-        index: usize,
-        name: &str,
-        field: &Field,
-        version: u32,
-    ) -> Result<(), SchemaError> {
-        let mut place = std::mem::take(&mut self.fields[index]);
-        let is_new = field.since == version && field.log != LogRule::Drop;
-        if is_new {
-            place.first = self.more(match &field.kind {
-                FieldKind::Number(_) | FieldKind::Flag => 1,
-                FieldKind::Category(_) => 0,
-                FieldKind::Hashed { bits } | FieldKind::Tokens { bits } => columns(*bits)?,
-                FieldKind::Vector { len } => *len as usize,
-                FieldKind::Time => encode::TIME_COLUMNS,
-            })?;
-        }
-        if let FieldKind::Category(categories) = &field.kind {
-            let values = match categories.later.get(&version) {
-                Some(later) if field.since < version => later.as_slice(),
-                _ if is_new => categories.values.as_slice(),
-                _ => &[],
-            };
-            for value in values {
-                let column = self.more(1)?;
-                if place.categories.insert(value.clone(), column).is_some() {
-                    return Err(SchemaError::CategoryTwice {
-                        field: name.to_owned(),
-                        value: value.clone(),
-                    });
-                }
-            }
-            if is_new && categories.others {
-                place.others = Some(self.more(1)?);
-            }
-        }
-        if is_new && field.optional {
-            place.missing = Some(self.more(1)?);
-        }
-        self.fields[index] = place;
-        Ok(())
-    }
-
-    fn more(&mut self, columns: usize) -> Result<u32, SchemaError> {
-        let first = self.width;
-        self.width = first
-            .checked_add(columns)
-            .filter(|width| *width <= WIDEST)
-            .ok_or(SchemaError::TooWide)?;
-        Ok(first as u32)
-    }
-}
-
-fn columns(bits: u8) -> Result<usize, SchemaError> {
-    if (1..=26).contains(&bits) {
-        Ok(1 << bits)
-    } else {
-        Err(SchemaError::Bits(bits))
-    }
-}
-
-fn check(named: &Named, version: u32) -> Result<(), SchemaError> {
-    let Named { name, field } = named;
-    if field.since == 0 || version < field.since {
-        return Err(SchemaError::Version);
-    }
-    match &field.kind {
-        FieldKind::Number(NumberScale::Log { center, width })
-            if !(center.is_finite() && 0.0 < *width && width.is_finite()) =>
-        {
-            Err(SchemaError::Scale(name.clone()))
-        }
-        FieldKind::Category(categories)
-            if categories
-                .later
-                .keys()
-                .any(|later| *later <= field.since || version < *later) =>
-        {
-            Err(SchemaError::Version)
-        }
-        kind if field.log == LogRule::Hash
-            && !matches!(kind, FieldKind::Hashed { .. } | FieldKind::Tokens { .. }) =>
-        {
-            Err(SchemaError::HashOfOther(name.clone()))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Why a schema is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -612,6 +457,21 @@ mod tests {
             assert_eq!(counts.fields[field].mismatched, 1, "{json}");
             assert_eq!(x[0], 1.0, "{json}");
         }
+    }
+
+    #[test]
+    fn a_code_may_come_as_a_float() {
+        let schema = FeatureSchema::new().with("code", FieldKind::category(["3", "4"]));
+        let schema = schema.expect("a schema");
+        let (whole, counts) = dense(&schema, r#"{"code": 3}"#);
+        assert!(counts.is_clean());
+        let (float, counts) = dense(&schema, r#"{"code": 3.0}"#);
+        assert!(counts.is_clean() && whole == float, "{float:?}");
+        let (half, counts) = dense(&schema, r#"{"code": 3.5}"#);
+        assert!(
+            counts.fields["code"].unseen == 1 && half[1] == 1.0,
+            "{half:?}"
+        );
     }
 
     #[test]

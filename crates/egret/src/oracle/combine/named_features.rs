@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use crate::codec::LoadError;
-use crate::event::{Action, Context, ContextError, FeatureCounts, FeatureSchema};
+use crate::event::{Action, Context, ContextError, FeatureSchema};
 use crate::oracle::{Example, MonotonePieces, RegressionOracle};
 
 /// An oracle over numbers, made to take named features: a schema turns them into its numbers.
@@ -22,12 +22,7 @@ impl<A: Action> NamedFeatures<A> {
     fn encode<'x>(&self, x: &'x Context) -> Result<Cow<'x, Context>, ContextError> {
         match x.as_named() {
             None => Ok(Cow::Borrowed(x)),
-            Some(features) => {
-                let encoded = self
-                    .schema
-                    .encode(features, &mut FeatureCounts::default())?;
-                Ok(Cow::Owned(encoded))
-            }
+            Some(features) => Ok(Cow::Owned(self.schema.numbers(features, None)?)),
         }
     }
 }
