@@ -148,7 +148,8 @@ mod tests {
     #[test]
     fn what_a_file_cannot_hold_is_refused_by_name() {
         let refused = |features: &Features| check(features).expect_err("refused").to_string();
-        let nan = Features::new().with("a", Features::new().with("b", vec![1.0, f64::NAN]));
+        let list = FeatureValue::List(vec![FeatureValue::Number(f64::NAN)]);
+        let nan = Features::new().with("a", Features::new().with("b", list));
         assert_eq!(
             refused(&nan),
             "context.a.b is NaN, expected a finite number"
