@@ -228,7 +228,7 @@ def test_stats_are_numpy_s():
     told = json.loads(egret("log", "stats", log, "--json"))
     table = pq.read_table(log).to_pandas()
     assert told["rows"] == len(table)
-    assert math.isclose(told["loss_mean"], table["loss"].mean(), rel_tol=1e-12)
+    assert math.isclose(told["outcome_mean"], table["loss"].mean(), rel_tol=1e-12)
     assert math.isclose(told["kappa_mean"], (1 / table["z"]).mean(), rel_tol=1e-12)
     assert told["density"]["min"] == table["density"].min()
     assert math.isclose(told["density"]["median"], table["density"].median(), rel_tol=5e-3)

@@ -5,6 +5,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use egret_jobs::train::{TrainReport, TrainRequest, train};
 use egret_offline::Epoch;
+use egret_report::numerals::percent;
 use egret_report::{Axis, ChartError, Colour, Line, LineChart, Picture, Section, output};
 use serde::Serialize;
 
@@ -149,7 +150,7 @@ fn section(args: &LearnArgs, report: &TrainReport) -> Section {
             report.validation,
             report.test
         ),
-        header: ["epoch", "validation error", "estimated loss when served"]
+        header: ["epoch", "validation error", &when_served(report)]
             .map(String::from)
             .to_vec(),
         words: 0,
@@ -158,7 +159,7 @@ fn section(args: &LearnArgs, report: &TrainReport) -> Section {
                 vec![
                     epoch.epoch.to_string(),
                     number(epoch.validation.squared_error, 6),
-                    number(epoch.validation.value, 4),
+                    number(epoch.validation.value, report.objective.decimals()),
                 ]
             })
             .collect(),
@@ -169,20 +170,26 @@ fn section(args: &LearnArgs, report: &TrainReport) -> Section {
     }
 }
 
+fn when_served(report: &TrainReport) -> String {
+    format!("estimated {} when served", report.objective.noun())
+}
+
 fn tested(report: &TrainReport) -> String {
+    let (noun, digits) = (report.objective.noun(), report.objective.decimals());
     let Some(tested) = &report.tested else {
-        return "No test event has weight under its policy, so its loss was not estimated."
-            .to_owned();
+        return format!(
+            "No test event has weight under its policy, so its mean {noun} was not estimated."
+        );
     };
     let interval = &tested.interval;
     format!(
-        "Served as {}, its loss on {} test events is {:.4}, in [{:.4}, {:.4}] with confidence {}%: {}.",
+        "Served as {}, its mean {noun} on {} test events is {:.digits$}, in [{:.digits$}, {:.digits$}] with confidence {}: {}.",
         report.policy,
         interval.n,
         tested.estimate,
         interval.low,
         interval.high,
-        100.0 * interval.level,
+        percent(interval.level),
         interval.verdict.words,
     )
 }
@@ -190,6 +197,7 @@ fn tested(report: &TrainReport) -> String {
 /// The squared error and the value on validation rows, epoch by epoch.
 fn figures(report: &TrainReport) -> Result<Vec<(&'static str, Picture)>, ChartError> {
     let own = own_epochs(report);
+    let served = format!("Estimated {} when served", report.objective.noun());
     let mut pictures = Vec::new();
     for (name, title, of, colour) in [
         (
@@ -200,7 +208,7 @@ fn figures(report: &TrainReport) -> Result<Vec<(&'static str, Picture)>, ChartEr
         ),
         (
             "value",
-            "Estimated loss when served",
+            &*served,
             |epoch| epoch.validation.value,
             Colour::Vermilion,
         ),

@@ -97,7 +97,12 @@ pub fn select(args: &SelectArgs) -> Result<String> {
                 note: row.standing.words(),
             })
             .collect();
-        let picture = forest("Candidates on held-out events", &rows, args.level)?;
+        let picture = forest(
+            "Candidates on held-out events",
+            report.objective,
+            &rows,
+            args.level,
+        )?;
         let pictures = vec![("candidates", picture)];
         plot.write("egret select", section(args, &report), pictures)?;
     }
@@ -140,15 +145,16 @@ fn read_candidates(file: &Path) -> Result<Vec<CandidateRequest>> {
 fn section(args: &SelectArgs, report: &SelectReport) -> Section {
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.5}"));
     let [train, validation, test] = report.parts;
+    let digits = report.objective.decimals();
     let rows = report.candidates.iter().map(|row| {
         vec![
             row.candidate.clone(),
             row.standing.words().to_owned(),
             row.verdict.clone(),
             number(row.validation.squared_error),
-            format!("{:.4}", row.estimate),
-            format!("{:.4}", row.low),
-            format!("{:.4}", row.high),
+            format!("{:.digits$}", row.estimate),
+            format!("{:.digits$}", row.low),
+            format!("{:.digits$}", row.high),
         ]
     });
     Section {
@@ -161,8 +167,8 @@ fn section(args: &SelectArgs, report: &SelectReport) -> Section {
             "candidate",
             "standing",
             "verdict on the interval",
-            "validation loss",
-            "estimate",
+            "validation error",
+            &format!("mean {}", report.objective.noun()),
             "low",
             "high",
         ]
@@ -172,7 +178,7 @@ fn section(args: &SelectArgs, report: &SelectReport) -> Section {
         rows: rows.collect(),
         after: vec![
             format!("{}.", report.sentence),
-            "A validation loss is of the method's own objective: compare it within a method only."
+            "A validation error is squared and of the method's own making: compare it within a method only."
                 .to_owned(),
             format!("The winner is in {}.", args.output.display()),
         ],

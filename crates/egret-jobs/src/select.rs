@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use egret::{ActionKind, AnyModel, Settings, for_kind};
+use egret::{ActionKind, AnyModel, Objective, Settings, for_kind};
 use egret_offline::{
-    CandidateStanding, Selection, SelectionSettings, TrainingCandidate, Validation,
+    CandidateStanding, HeldOutValue, Selection, SelectionSettings, TrainingCandidate, Validation,
 };
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,8 @@ pub struct SelectReport {
     pub counts: Counts,
     /// Rows to train on, to stop by, to judge by.
     pub parts: [usize; 3],
+    /// What outcomes are: estimates and intervals are in its units.
+    pub objective: Objective,
     /// Who won and what may be as good, in a sentence.
     pub sentence: String,
 }
@@ -67,7 +69,9 @@ pub struct CandidateRow {
     pub validation: Validation,
     /// The epoch whose model it is.
     pub best_epoch: u32,
-    /// Its loss on held-out rows.
+    /// What outcomes are, as in `maximize:0,50`.
+    pub objective: String,
+    /// Its mean outcome on held-out rows, in the units of the objective.
     pub estimate: f64,
     /// The lower end of the interval.
     pub low: f64,
@@ -136,7 +140,8 @@ fn select_kind<A: ActionKind>(
     })?;
     let model = selection.model(Settings::default().with_seed(request.seed))?;
     let report = SelectReport {
-        candidates: report_rows(&selection),
+        candidates: report_rows(&selection, &spec.objective),
+        objective: spec.objective,
         counts,
         parts: [rows.train.len(), rows.validation.len(), rows.test.len()],
         sentence: selection.sentence(),
@@ -144,17 +149,26 @@ fn select_kind<A: ActionKind>(
     Ok((model.into(), report))
 }
 
-fn report_rows<A: ActionKind>(selection: &Selection<A>) -> Vec<CandidateRow> {
+fn report_rows<A: ActionKind>(
+    selection: &Selection<A>,
+    objective: &Objective,
+) -> Vec<CandidateRow> {
     let entries = selection.entries.iter().enumerate();
     entries
         .map(|(place, entry)| {
-            let interval = &entry.value.interval;
+            let HeldOutValue {
+                estimate,
+                interval,
+                standing,
+                ..
+            } = entry.value.clone().in_units(objective);
             CandidateRow {
                 candidate: entry.candidate.name(),
                 policy: entry.candidate.training.policy.to_string(),
-                validation: entry.trained.validation,
+                validation: entry.trained.validation.in_units(objective),
                 best_epoch: entry.trained.best_epoch,
-                estimate: entry.value.estimate,
+                objective: objective.to_string(),
+                estimate,
                 low: interval.low,
                 high: interval.high,
                 level: interval.level,
@@ -162,8 +176,8 @@ fn report_rows<A: ActionKind>(selection: &Selection<A>) -> Vec<CandidateRow> {
                 ess: interval.ess,
                 max_weight: interval.max_weight,
                 mean_weight: interval.mean_weight,
-                standing: entry.value.standing,
-                verdict: interval.verdict.words.clone(),
+                standing,
+                verdict: interval.verdict.words,
                 winner: place == selection.winner,
             }
         })

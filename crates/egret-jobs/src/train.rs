@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use egret::{ActionKind, AnyModel, Context, Model, ModelSpec, Observed, Settings, for_kind};
+use egret::{
+    ActionKind, AnyModel, Context, Model, ModelSpec, Objective, Observed, Settings, for_kind,
+};
 use egret_offline::{
     Checkpoint, Epoch, HeldOutValue, LearningError, OfflineProtocol, Order, Selection,
     SelectionError, SelectionSettings, SplitRows, Trained, Training, TrainingCandidate,
@@ -71,6 +73,8 @@ pub struct TrainReport {
     pub validation: usize,
     /// Rows that judged it.
     pub test: usize,
+    /// What outcomes are: values are in its units.
+    pub objective: Objective,
     /// The epoch whose model it is.
     pub best_epoch: u32,
     /// What that epoch came to on validation rows.
@@ -116,6 +120,10 @@ fn train_kind<A: ActionKind>(
     let state = trained.oracle.save();
     let model = Model::<A>::trained(candidate.spec(spec), settings, &state, trained.batches);
     let model = model.map_err(egret_offline::CandidateError::from)?;
+    let in_units = |epoch: &Epoch| Epoch {
+        validation: epoch.validation.in_units(&spec.objective),
+        ..*epoch
+    };
     let mut report = TrainReport {
         name: candidate.name(),
         policy: candidate.training.policy.to_string(),
@@ -123,12 +131,14 @@ fn train_kind<A: ActionKind>(
         train: rows.train.len(),
         validation: rows.validation.len(),
         test: rows.test.len(),
+        objective: spec.objective,
         best_epoch: trained.best_epoch,
-        validated: trained.validation,
+        validated: trained.validation.in_units(&spec.objective),
         tested: None,
-        epochs: trained.history.clone(),
+        epochs: trained.history.iter().map(in_units).collect(),
     };
-    report.tested = tested(request, spec, observed, &rows, candidate, trained)?;
+    let tested = tested(request, spec, observed, &rows, candidate, trained)?;
+    report.tested = tested.map(|tested| tested.in_units(&spec.objective));
     Ok((model.into(), report))
 }
 

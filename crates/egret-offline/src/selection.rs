@@ -1,6 +1,8 @@
 use std::ops::ControlFlow;
 
-use egret::{ActionKind, Context, Model, ModelSpec, Observed, OutOfRange, Settings, SpaceError};
+use egret::{
+    ActionKind, Context, Model, ModelSpec, Objective, Observed, OutOfRange, Settings, SpaceError,
+};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -43,7 +45,8 @@ pub struct Entry<A: ActionKind> {
 /// The value of a candidate on held-out rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldOutValue {
-    /// The mean loss of the served policy, self-normalized; NaN where all weights are 0.
+    /// The mean loss of the served policy, self-normalized, or its mean outcome after [`in_units`](Self::in_units); NaN
+    /// where all weights are 0.
     pub estimate: f64,
     /// The IPS estimate with its interval. All candidates' intervals hold at once.
     pub interval: Estimate,
@@ -57,14 +60,26 @@ pub struct HeldOutValue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CandidateStanding {
-    /// It has the lowest estimate, and all others are worse.
+    /// It has the best estimate, and all others are worse.
     Best,
-    /// It has the lowest estimate, and some others are tied with it.
-    LowestEstimate,
+    /// It has the best estimate, and some others are tied with it.
+    BestEstimate,
     /// It is tied with the winner: it may be as good.
     Tied,
     /// It is worse than the winner.
     Worse,
+}
+
+impl HeldOutValue {
+    /// From mean losses to mean outcomes, in the units of the objective.
+    pub fn in_units(self, objective: &Objective) -> Self {
+        Self {
+            estimate: objective.value(self.estimate),
+            interval: self.interval.in_units(objective),
+            behind: self.behind.map(|behind| behind.in_units(objective)),
+            ..self
+        }
+    }
 }
 
 impl CandidateStanding {
@@ -72,7 +87,7 @@ impl CandidateStanding {
     pub fn words(self) -> &'static str {
         match self {
             Self::Best => "best: all others are worse",
-            Self::LowestEstimate => "lowest estimate, tied with others",
+            Self::BestEstimate => "best estimate, tied with others",
             Self::Tied => "tied with the best",
             Self::Worse => "worse than the best",
         }
@@ -175,31 +190,39 @@ impl<A: ActionKind> Selection<A> {
         Ok(Model::trained(spec, settings, &state, trained.batches)?)
     }
 
-    /// The winner, and those tied with it, in a sentence.
+    /// The winner, and those tied with it, in a sentence; its value in the units of the objective.
     pub fn sentence(&self) -> String {
+        let objective = &self.spec.objective;
         let Entry {
             candidate, value, ..
         } = self.best();
         let name = candidate.name();
-        let Estimate { low, high, .. } = value.interval;
+        let HeldOutValue {
+            estimate, interval, ..
+        } = value.clone().in_units(objective);
+        let noun = objective.noun();
         let ties: Vec<String> = self
             .entries
             .iter()
             .filter(|entry| entry.value.standing == CandidateStanding::Tied)
             .map(|entry| entry.candidate.name())
             .collect();
-        let value = format!("{:.4}, in [{low:.4}, {high:.4}]", value.estimate);
+        let digits = objective.decimals();
+        let value = format!(
+            "{estimate:.digits$}, in [{:.digits$}, {:.digits$}]",
+            interval.low, interval.high
+        );
         if self.entries.len() == 1 {
-            return format!("{name} is the only candidate: its loss is {value}");
+            return format!("{name} is the only candidate: its mean {noun} is {value}");
         }
         if ties.is_empty() {
-            return format!("{name} is better than all others: its loss is {value}");
+            return format!("{name} is better than all others: its mean {noun} is {value}");
         }
         let others = match ties.len() {
             ..=NAMED => ties.join(", "),
             many => format!("{} and {} more", ties[..NAMED].join(", "), many - NAMED),
         };
-        format!("{name} has the lowest loss, {value}; tied with {others}")
+        format!("{name} has the best mean {noun}, {value}; tied with {others}")
     }
 }
 
@@ -253,7 +276,7 @@ impl HeldOut {
             let standing = match &behind {
                 Some(behind) if 0.0 < behind.low => CandidateStanding::Worse,
                 Some(_) => CandidateStanding::Tied,
-                None => CandidateStanding::LowestEstimate,
+                None => CandidateStanding::BestEstimate,
             };
             values.push(HeldOutValue {
                 estimate,

@@ -1,3 +1,4 @@
+use egret::Objective;
 use egret_jobs::evaluate::{EvaluateReport, WeightHistogram};
 use egret_report::numerals::percent;
 use egret_report::{
@@ -19,7 +20,12 @@ pub fn all(report: &EvaluateReport) -> Result<Vec<(&'static str, Picture)>, Char
         .collect();
     let mut pictures = vec![(
         "policies",
-        forest("Value of each policy", &rows, report.level)?,
+        forest(
+            "Value of each policy",
+            report.objective,
+            &rows,
+            report.level,
+        )?,
     )];
     if let Some(weights) = weights(report)? {
         pictures.push(("weights", weights));
@@ -38,7 +44,7 @@ pub fn all(report: &EvaluateReport) -> Result<Vec<(&'static str, Picture)>, Char
                 percent(report.level)
             ),
             x: Axis::log("events"),
-            y: Axis::linear("mean loss"),
+            y: Axis::linear(mean_of(report.objective)),
             lines: vec![Line {
                 name: String::new(),
                 colour: Colour::Blue,
@@ -65,7 +71,12 @@ pub struct ForestRow<'a> {
 }
 
 /// Intervals one below the other; those of one label share a row, each series in its colour.
-pub fn forest(title: &str, rows: &[ForestRow<'_>], level: f64) -> Result<Picture, ChartError> {
+pub fn forest(
+    title: &str,
+    objective: Objective,
+    rows: &[ForestRow<'_>],
+    level: f64,
+) -> Result<Picture, ChartError> {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
         if !names.contains(&row.series) {
@@ -75,7 +86,7 @@ pub fn forest(title: &str, rows: &[ForestRow<'_>], level: f64) -> Result<Picture
     let mut chart = IntervalChart {
         title: title.to_owned(),
         subtitle: format!("{} intervals", percent(level)),
-        axis: Axis::linear("mean loss"),
+        axis: Axis::linear(mean_of(objective)),
         series: Series::in_order(names.iter().copied()),
         ..IntervalChart::default()
     };
@@ -97,6 +108,11 @@ pub fn forest(title: &str, rows: &[ForestRow<'_>], level: f64) -> Result<Picture
         }
     }
     chart.draw()
+}
+
+/// The name of an axis of values.
+fn mean_of(objective: Objective) -> String {
+    format!("mean {}", objective.noun())
 }
 
 /// How the weights that are not 0 are spread, policy by policy; none where all are 0.

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use egret::{Direction, Objective};
 use egret_jobs::evaluate::{EvaluateReport, EvaluateRequest, EvaluationRow, Predictions, evaluate};
 use egret_jobs::{LogSource, NamedPolicy};
 use egret_offline::{Estimator, IntervalKind, VerdictKind};
@@ -53,10 +54,10 @@ pub struct OpeArgs {
     /// Only events from this sequence number on: evaluate a model on events it has not learned from
     #[arg(long, value_name = "SEQ")]
     from_seq: Option<u64>,
-    /// Predictions of the loss from a saved model, for dm, dr and their kin; it must not have learned from this log
+    /// Predictions of outcomes from a saved model, for dm, dr and their kin; it must not have learned from this log
     #[arg(long, value_name = "FILE", conflicts_with = "predicted")]
     model: Option<PathBuf>,
-    /// Predictions of the loss from a column
+    /// Predictions of outcomes from a column, in the units of the log's outcomes
     #[arg(long, value_name = "COLUMN")]
     predicted: Option<String>,
     /// Weigh each event by tau/(tau + gamma), known before its action is drawn: less variance where gamma grows
@@ -174,30 +175,48 @@ fn section(report: &EvaluateReport) -> Section {
         1 => String::new(),
         policies => format!(", for all {policies} policies at once"),
     };
+    let objective = report.objective;
+    let noun = objective.noun();
+    let (verb, better) = match objective.direction() {
+        Direction::Maximize => ("earned", "more"),
+        Direction::Minimize => ("lost", "less"),
+    };
+    let range = match objective {
+        Objective::LOSS => String::new(),
+        _ => format!(
+            " (from {} to {}, {better} is better)",
+            objective.low(),
+            objective.high()
+        ),
+    };
     Section {
-        title: "What other policies would have lost".into(),
+        title: format!("What other policies would have {verb}"),
         before: format!(
-            "Mean loss, with {} intervals{at_once}. Effective: the effective sample size. The mean weight should be 1.\n\
+            "Mean {noun}{range}, with {} intervals{at_once}. Effective: the effective sample size. The mean weight should be 1.\n\
              More events: until the interval is half as wide.",
             percent(report.level)
         ),
         header: HEADER.map(String::from).to_vec(),
         words: 3,
-        rows: report.rows.iter().map(cells).collect(),
+        rows: report
+            .rows
+            .iter()
+            .map(|row| cells(row, objective.decimals()))
+            .collect(),
         after: remarks(report),
     }
 }
 
-fn cells(row: &EvaluationRow) -> Vec<String> {
+fn cells(row: &EvaluationRow, digits: usize) -> Vec<String> {
     vec![
         row.policy.clone(),
         row.estimator.clone(),
         row.interval.clone(),
-        format!("{:.4}", row.estimate),
+        format!("{:.digits$}", row.estimate),
         if row.high < row.low {
             "no value fits".to_owned()
         } else {
-            format!("[{:.4}, {:.4}]", row.low, row.high)
+            format!("[{:.digits$}, {:.digits$}]", row.low, row.high)
         },
         thousands(row.n as f64),
         thousands(row.ess),

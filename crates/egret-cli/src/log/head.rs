@@ -1,7 +1,7 @@
 use anyhow::Result;
 use clap::Args;
 use comfy_table::{Table, presets};
-use egret::{Density, FeatureValue, Loss};
+use egret::{Density, FeatureValue};
 use egret_jobs::Silent;
 use egret_jobs::head::{HeadRequest, head as run};
 use egret_log::Record;
@@ -42,7 +42,7 @@ pub fn head(args: &HeadArgs) -> Result<String> {
     let mut table = Table::new();
     table.load_preset(presets::UTF8_FULL_CONDENSED);
     table.set_header([
-        "seq", "event", "time", "action", "density", "loss", "tau", "gamma", "context",
+        "seq", "event", "time", "action", "density", "outcome", "tau", "gamma", "context",
     ]);
     for record in &records {
         table.add_row(cells(record));
@@ -65,7 +65,10 @@ fn cells(record: &Record) -> [String; 9] {
             _ => clipped(record.action.to_string()),
         },
         density.map_or_else(|| "point mass".to_owned(), short),
-        number(record.loss.map(Loss::get)),
+        number(record.outcome.or_else(|| {
+            let objective = record.objective.unwrap_or_default();
+            Some(objective.value(record.loss?.get()))
+        })),
         number(record.tau),
         number(record.gamma),
         clipped(context(record)),

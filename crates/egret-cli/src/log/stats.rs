@@ -62,14 +62,15 @@ fn text(summary: &Summary) -> String {
     if let Some(kappa) = summary.kappa_mean {
         row("mean kappa = 1/z", format!("{kappa:.4}"));
     }
-    if let Some(loss) = summary.loss_mean {
-        row("mean loss", format!("{loss:.6}"));
+    row("objective", counts(&summary.objectives));
+    if let Some(mean) = summary.outcome_mean {
+        row("mean outcome", short(mean));
     }
     row(
-        "losses",
+        "outcomes",
         format!(
             "{} not known yet, {} by default, {} late",
-            summary.losses_missing, summary.losses_default, summary.losses_late
+            summary.outcomes_missing, summary.outcomes_default, summary.outcomes_late
         ),
     );
     row(

@@ -108,7 +108,7 @@ fn stats_count_what_is_there() {
     let found: Value = serde_json::from_str(&found).expect("one object");
     assert_eq!(found["rows"], 49);
     assert_eq!(found["point_masses"], 10);
-    assert_eq!(found["loss_mean"], 0.25);
+    assert_eq!(found["outcome_mean"], 0.25);
     assert_eq!(found["kappa_mean"], 2.0);
     assert_eq!(found["density"]["median"], 2.0);
     assert_eq!(found["seq"]["missing"], 1);

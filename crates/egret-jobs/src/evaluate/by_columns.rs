@@ -1,3 +1,4 @@
+use egret::Objective;
 use egret_log::{ColumnBatch, ColumnScan, VERSION};
 
 use super::density::NO_NUMBER;
@@ -21,9 +22,9 @@ pub(super) fn evaluate(
     let played = scan.words_are_among("mode", &["online", "logging"])?;
     let stabilizable =
         !checked.request.stabilize || scan.words_are_among("densityKind", &["conditional"])?;
-    if !(played && stabilizable && scan.shares_space_and_objective()?) {
+    let Some(objective) = scan.shared_objective()?.filter(|_| played && stabilizable) else {
         return Ok(None);
-    }
+    };
     let policies = columns.policies.len();
     let mut tally = Tally::new(checked, policies, checked.against)?;
     let mut events = WeightedBatch::new(policies);
@@ -33,7 +34,7 @@ pub(super) fn evaluate(
         columns.check(&batch, &mut pass_prob)?;
         tally.left_out.without_loss += batch.drop_missing(LOSS) as u64;
         tally.left_out.point_masses += batch.column(DENSITY).missing() as u64;
-        columns.weigh(&batch, &mut events);
+        columns.weigh(&batch, &objective, &mut events)?;
         tally.observe(&events)?;
         match scan.rows() {
             Some(all) => tell(progress, Step::Read(rows as f64 / all.max(1) as f64)),
@@ -41,7 +42,7 @@ pub(super) fn evaluate(
         }
     })?;
     let evaluated: Vec<Evaluated> = (0..policies).map(Evaluated::alone).collect();
-    report(checked, &evaluated, tally, Vec::new()).map(Some)
+    report(checked, objective, &evaluated, tally, Vec::new()).map(Some)
 }
 
 const LOSS: usize = 0;
@@ -130,12 +131,11 @@ impl Columns {
             }
             let lacks = |row: &usize| losses.get(*row).is_some() && column.get(*row).is_none();
             if let Some(row) = (0..batch.rows()).find(lacks) {
-                let place = Place {
-                    file: batch.file().into(),
-                    row: batch.first_row() + row as u64,
-                    field: None,
-                };
-                return Err(JobError::field(&place, column.name(), NO_NUMBER));
+                return Err(JobError::field(
+                    &place(batch, row),
+                    column.name(),
+                    NO_NUMBER,
+                ));
             }
         }
         let [_, versions, pass_probs] =
@@ -155,12 +155,23 @@ impl Columns {
     }
 
     /// Takes the numbers of rows that passed the check.
-    fn weigh(&self, batch: &ColumnBatch, events: &mut WeightedBatch) {
+    fn weigh(
+        &self,
+        batch: &ColumnBatch,
+        objective: &Objective,
+        events: &mut WeightedBatch,
+    ) -> Result<(), JobError> {
         events.clear();
         let inverses = inverses(batch);
         events.losses.extend_from_slice(batch.all(LOSS));
         if let Some(predicted) = self.predicted {
-            events.predicted.extend_from_slice(batch.all(predicted));
+            for (row, &value) in batch.all(predicted).iter().enumerate() {
+                let loss = objective.loss(value).map_err(|error| {
+                    let place = place(batch, row);
+                    JobError::field(&place, batch.column(predicted).name(), error)
+                })?;
+                events.predicted.push(loss.get());
+            }
         }
         if let Some((tau, gamma)) = self.stabilizers {
             let pairs = batch.all(tau).iter().zip(batch.all(gamma));
@@ -181,9 +192,19 @@ impl Columns {
                 None => weights.extend_from_slice(&inverses),
             }
             if let Some(predicted) = predicted {
-                own.extend_from_slice(batch.all(predicted));
+                let values = batch.all(predicted).iter();
+                own.extend(values.map(|&value| objective.mean_loss(value)));
             }
         }
+        Ok(())
+    }
+}
+
+fn place(batch: &ColumnBatch, row: usize) -> Place {
+    Place {
+        file: batch.file().into(),
+        row: batch.first_row() + row as u64,
+        field: None,
     }
 }
 

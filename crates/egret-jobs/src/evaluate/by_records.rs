@@ -224,6 +224,15 @@ impl Scan<'_> {
             Some(Predictions::Model(file)) => {
                 let model = self.model(file);
                 let model = model.map_err(|problem| JobError::request("predictions", problem))?;
+                let own = model.spec().objective;
+                if own != self.objective {
+                    let problem = format!(
+                        "{} predicts outcomes of {own}, and those of the log are of {}: give a model of the same objective",
+                        file.display(),
+                        self.objective
+                    );
+                    return Err(JobError::request("predictions", problem));
+                }
                 Predictor::Model(model.learner())
             }
             Some(Predictions::Column(column)) => Predictor::Column(column),
@@ -336,7 +345,7 @@ impl Scan<'_> {
             ));
         }
         let evaluated: Vec<Evaluated> = ready.iter().map(|one| one.evaluated.clone()).collect();
-        report(self.checked, &evaluated, tally, remarks)
+        report(self.checked, self.objective, &evaluated, tally, remarks)
     }
 
     /// The place among the evaluations of the policy that others are compared with.
@@ -451,6 +460,7 @@ impl Scan<'_> {
         let event = Event {
             record,
             action: &action,
+            objective: self.objective,
             seed: PolicySeed {
                 seed: self.checked.request.seed,
                 event: used.row,

@@ -1,4 +1,4 @@
-use egret::{Action, Context, Learner};
+use egret::{Action, Context, Learner, Objective};
 use egret_log::Record;
 use egret_offline::{Kernel, Policy, PolicyBuffers, PolicySeed, expected_loss};
 
@@ -62,6 +62,8 @@ pub(super) struct Event<'a, A: Action> {
     pub record: &'a Record,
     /// Its action.
     pub action: &'a A,
+    /// What outcomes are, and predictions in columns.
+    pub objective: Objective,
     /// Where random numbers come from.
     pub seed: PolicySeed,
     /// f̂, if estimators need it.
@@ -92,7 +94,14 @@ impl<A: Action> Event<'_, A> {
     pub(super) fn predicted(&self) -> Result<Option<f64>, Problem> {
         match self.predictor {
             Predictor::Absent => Ok(None),
-            Predictor::Column(name) => Ok(Some(self.column(name)?)),
+            Predictor::Column(name) => {
+                let loss = self.objective.loss(self.column(name)?);
+                let loss = loss.map_err(|error| Problem {
+                    field: Some(name.to_owned()),
+                    words: error.to_string(),
+                })?;
+                Ok(Some(loss.get()))
+            }
             Predictor::Model(model) => {
                 let action = std::slice::from_ref(self.action);
                 let predicted = model.predict(&self.record.context, action);
@@ -164,7 +173,7 @@ impl<A: Action> LoggedDensity<A> for OfColumns {
     fn answer(&self, event: &Event<'_, A>, _: &mut PolicyBuffers<A>) -> Result<Answer, Problem> {
         let predicted = match (&self.predicted, event.predictor) {
             (_, Predictor::Absent) => None,
-            (Some(name), _) => Some(event.column(name)?),
+            (Some(name), _) => Some(event.objective.mean_loss(event.column(name)?)),
             (None, _) => {
                 return Err(format!(
                     "its mean prediction is not known: name its column, as in column:{},predicted=NAME",

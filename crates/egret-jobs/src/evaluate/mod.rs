@@ -1,4 +1,4 @@
-//! What would other policies have lost? Off-policy evaluation from a log.
+//! What would other policies have earned, or lost? Off-policy evaluation from a log.
 //!
 //! [`evaluate`] takes an [`EvaluateRequest`] and gives an [`EvaluateReport`], with an [`EvaluationRow`] for each estimate.
 //! One scan of the log weighs every event for all policies at once. There are two scans with one meaning: `by_columns`
@@ -18,6 +18,7 @@ pub use weight_histogram::WeightHistogram;
 
 use std::path::PathBuf;
 
+use egret::Objective;
 use egret_offline::{Confidence, Estimator, IntervalKind, PathPoint, Plan};
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +47,7 @@ pub struct EvaluateRequest {
     pub against: Option<String>,
     /// Only events from this sequence number on.
     pub from_seq: Option<u64>,
-    /// Predictions of the loss, for dm, dr and their kin.
+    /// Predictions of outcomes, for dm, dr and their kin.
     pub predictions: Option<Predictions>,
     /// Weigh each event by τ/(τ + γ), known before its action is drawn: less variance where γ grows.
     pub stabilize: bool,
@@ -62,13 +63,13 @@ pub struct EvaluateRequest {
     pub histograms: bool,
 }
 
-/// Where predictions of the loss come from.
+/// Where predictions of outcomes come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Predictions {
     /// A saved model, which must not have learned from these events.
     Model(PathBuf),
-    /// A column of the log that holds f̂(x, a).
+    /// A column of the log that holds f̂(x, a), in the units of the objective.
     Column(String),
 }
 
@@ -103,6 +104,8 @@ pub struct EvaluateReport {
     pub policies: Vec<PolicyDetail>,
     /// The level of the intervals.
     pub level: f64,
+    /// What outcomes are: estimates and intervals are in its units.
+    pub objective: Objective,
     /// Remarks in sentences: what was left out, chosen or noticed.
     pub remarks: Vec<String>,
 }
@@ -226,7 +229,7 @@ fn estimators(request: &EvaluateRequest) -> Result<Vec<Estimator>, JobError> {
     for estimator in &request.estimators {
         if !predicted && estimator.needs_model() {
             let problem = format!(
-                "{estimator} needs predictions of the loss: give a saved model (--model FILE) or a column (--predicted NAME)"
+                "{estimator} needs predictions of outcomes: give a saved model (--model FILE) or a column (--predicted NAME)"
             );
             return Err(JobError::request("estimators", problem));
         }

@@ -1,3 +1,4 @@
+use egret::Objective;
 use egret_offline::{
     Candidate, Confidence, Diagnostics, Difference, Estimate, IntervalKind, VerdictKind, slope,
 };
@@ -16,7 +17,9 @@ pub struct EvaluationRow {
     pub estimator: String,
     /// How the interval was made.
     pub interval: String,
-    /// The mean loss.
+    /// What outcomes are, as in `maximize:0,50`.
+    pub objective: String,
+    /// The mean outcome, in the units of the objective.
     pub estimate: f64,
     /// The lower end of the interval.
     pub low: f64,
@@ -75,6 +78,7 @@ impl Evaluated {
 /// What the evaluations say, once all events have passed by.
 pub(super) fn report(
     checked: &Checked<'_>,
+    objective: Objective,
     evaluated: &[Evaluated],
     mut tally: Tally,
     mut remarks: Vec<String>,
@@ -82,12 +86,12 @@ pub(super) fn report(
     tally.finish()?;
     let (mut rows, mut policies) = (Vec::new(), Vec::new());
     for place in 0..checked.request.policies.len() {
-        let (own, detail) = of_policy(checked, evaluated, &tally, place, &mut remarks)?;
+        let (own, detail) = of_policy(checked, objective, evaluated, &tally, place, &mut remarks)?;
         rows.extend(own);
         policies.push(detail);
     }
     if let Some(against) = checked.against {
-        rows.extend(differences(checked, evaluated, &tally, against)?);
+        rows.extend(differences(checked, objective, evaluated, &tally, against)?);
     }
     let (kappa, warnings) = (tally.kappa(), tally.left_out.warnings());
     for row in &mut rows {
@@ -104,12 +108,14 @@ pub(super) fn report(
         rows,
         policies,
         level: checked.confidence.level(),
+        objective,
         remarks,
     })
 }
 
 fn of_policy(
     checked: &Checked<'_>,
+    objective: Objective,
     evaluated: &[Evaluated],
     tally: &Tally,
     place: usize,
@@ -141,12 +147,16 @@ fn of_policy(
         .estimates
         .iter()
         .filter(asked)
-        .map(|estimate| EvaluationRow::of_policy(&name, estimate, caveat))
+        .map(|estimate| EvaluationRow::of_policy(&name, objective, estimate, caveat))
         .collect();
     let detail = PolicyDetail {
         name,
         weights: tally.histograms[one].clone(),
-        path: report.path,
+        path: report
+            .path
+            .into_iter()
+            .map(|point| point.in_units(&objective))
+            .collect(),
     };
     Ok((rows, detail))
 }
@@ -199,6 +209,7 @@ fn chosen(tried: &[usize], tally: &Tally, confidence: Confidence) -> Result<usiz
 /// The rows of each policy less the one it is compared with.
 fn differences(
     checked: &Checked<'_>,
+    objective: Objective,
     evaluated: &[Evaluated],
     tally: &Tally,
     against: usize,
@@ -219,7 +230,7 @@ fn differences(
             let name = format!("{} − {}", policy.name, policies[against].name);
             let asked = |found: &&Difference| checked.request.intervals.contains(&found.interval);
             rows.extend(report.differences.iter().filter(asked).map(|difference| {
-                EvaluationRow::of_difference(&name, difference, &report.diagnostics)
+                EvaluationRow::of_difference(&name, objective, difference, &report.diagnostics)
             }));
         }
     }
@@ -257,11 +268,18 @@ impl LeftOut {
 }
 
 impl EvaluationRow {
-    fn of_policy(policy: &str, estimate: &Estimate, caveat: Option<&String>) -> Self {
+    fn of_policy(
+        policy: &str,
+        objective: Objective,
+        estimate: &Estimate,
+        caveat: Option<&String>,
+    ) -> Self {
+        let estimate = estimate.clone().in_units(&objective);
         Self {
             policy: policy.to_owned(),
             estimator: estimate.estimator.to_string(),
             interval: estimate.interval.to_string(),
+            objective: objective.to_string(),
             estimate: estimate.estimate,
             low: estimate.low,
             high: estimate.high,
@@ -274,7 +292,7 @@ impl EvaluationRow {
             zero_share: estimate.zero_share,
             kappa: None,
             more_events: estimate.more_events,
-            verdict: estimate.verdict.words.clone(),
+            verdict: estimate.verdict.words,
             verdict_kind: estimate.verdict.kind,
             note: caveat.cloned(),
             warnings: Vec::new(),
@@ -282,7 +300,13 @@ impl EvaluationRow {
     }
 
     /// Diagnostics are those of the policy with the smaller effective sample size.
-    fn of_difference(policy: &str, difference: &Difference, weights: &[Diagnostics; 2]) -> Self {
+    fn of_difference(
+        policy: &str,
+        objective: Objective,
+        difference: &Difference,
+        weights: &[Diagnostics; 2],
+    ) -> Self {
+        let difference = difference.clone().in_units(&objective);
         let worse = if weights[0].ess < weights[1].ess {
             &weights[0]
         } else {
@@ -292,6 +316,7 @@ impl EvaluationRow {
             policy: policy.to_owned(),
             estimator: difference.estimator.to_string(),
             interval: difference.interval.to_string(),
+            objective: objective.to_string(),
             estimate: difference.estimate,
             low: difference.low,
             high: difference.high,
@@ -304,7 +329,7 @@ impl EvaluationRow {
             zero_share: worse.zero_share,
             kappa: None,
             more_events: difference.more_events,
-            verdict: difference.verdict.words.clone(),
+            verdict: difference.verdict.words,
             verdict_kind: difference.verdict.kind,
             note: None,
             warnings: Vec::new(),

@@ -1,4 +1,4 @@
-//! What is in a log: counts, gaps, losses, the spread of densities.
+//! What is in a log: counts, gaps, outcomes, the spread of densities.
 //!
 //! [`summarize`] reads a log once and gives a [`Summary`]. A `Tally` counts while records come, and a `QuantileSketch`
 //! keeps the spread of densities in little memory.
@@ -49,14 +49,16 @@ pub struct Summary {
     pub density: Option<Spread>,
     /// The mean of 1/z.
     pub kappa_mean: Option<f64>,
-    /// The mean loss.
-    pub loss_mean: Option<f64>,
-    /// Losses that are not known yet.
-    pub losses_missing: u64,
-    /// Losses that are the loop's default.
-    pub losses_default: u64,
-    /// Losses that came after the closing.
-    pub losses_late: u64,
+    /// Records by objective.
+    pub objectives: BTreeMap<String, u64>,
+    /// The mean outcome, in the units of the objective; none where there are several.
+    pub outcome_mean: Option<f64>,
+    /// Outcomes that are not known yet.
+    pub outcomes_missing: u64,
+    /// Outcomes that are the loop's default.
+    pub outcomes_default: u64,
+    /// Outcomes that came after the closing.
+    pub outcomes_late: u64,
     /// What sequence numbers tell.
     pub seq: Option<Sequence>,
     /// Records by loop.

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use egret::{Density, FeatureValue};
+use egret::{Density, FeatureValue, Objective};
 use egret_log::{LossSource, Record, Time};
 
 use super::quantile_sketch::QuantileSketch;
@@ -12,7 +12,10 @@ pub(super) struct Tally {
     pub summary: Summary,
     times: Option<(Time, Time)>,
     densities: QuantileSketch,
-    losses: Mean,
+    /// Of the last record, and its text.
+    objective: Option<Objective>,
+    objective_text: String,
+    outcomes: Mean,
     kappas: Mean,
     loops: BTreeMap<Option<String>, LoopTally>,
     without_seq: u64,
@@ -72,12 +75,18 @@ impl Tally {
         if let Some(z) = record.z {
             self.kappas.add(1.0 / z);
         }
-        match record.loss {
-            Some(loss) => self.losses.add(loss.get()),
-            None => summary.losses_missing += 1,
+        let objective = record.objective.unwrap_or_default();
+        if self.objective != Some(objective) {
+            self.objective = Some(objective);
+            self.objective_text = objective.to_string();
         }
-        summary.losses_default += u64::from(record.loss_source == Some(LossSource::Default));
-        summary.losses_late += u64::from(record.late == Some(true));
+        count_name(&mut summary.objectives, &self.objective_text);
+        match record.loss {
+            Some(loss) => self.outcomes.add(objective.value(loss.get())),
+            None => summary.outcomes_missing += 1,
+        }
+        summary.outcomes_default += u64::from(record.loss_source == Some(LossSource::Default));
+        summary.outcomes_late += u64::from(record.late == Some(true));
         if let Some(mode) = record.mode {
             count(&mut summary.modes, mode.as_str().to_owned());
         }
@@ -145,7 +154,10 @@ impl Tally {
             density,
             seq,
             kappa_mean: self.kappas.get(),
-            loss_mean: self.losses.get(),
+            outcome_mean: self
+                .outcomes
+                .get()
+                .filter(|_| self.summary.objectives.len() == 1),
             loops: loops
                 .filter_map(|(name, own)| Some((name?, own.count)))
                 .collect(),

@@ -42,10 +42,10 @@ fn counts_are_those_of_a_loop_over_the_records() {
     let kappas: Vec<f64> = all.iter().filter_map(|r| Some(1.0 / r.z?)).collect();
     let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len() as f64;
     assert_eq!(found.rows, 299);
-    assert_eq!(found.losses_missing, 299 - losses.len() as u64);
+    assert_eq!(found.outcomes_missing, 299 - losses.len() as u64);
     assert_eq!(found.point_masses, 299 - densities.len() as u64);
-    assert_eq!((found.losses_default, found.losses_late), (1, 1));
-    assert_near(found.loss_mean.expect("losses"), mean(&losses));
+    assert_eq!((found.outcomes_default, found.outcomes_late), (1, 1));
+    assert_near(found.outcome_mean.expect("losses"), mean(&losses));
     assert_near(found.kappa_mean.expect("z"), mean(&kappas));
     let spread = found.density.expect("densities");
     let last = densities.len() - 1;

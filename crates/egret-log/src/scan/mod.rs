@@ -134,26 +134,32 @@ impl ColumnScan {
         Ok(true)
     }
 
-    /// Whether all rows are over one action space and have one objective, as far as that is known without reading them:
-    /// no file is text or has a column for either, and all state the same.
-    pub fn shares_space_and_objective(&self) -> Result<bool, ReadError> {
-        let mut first = None;
+    /// The objective of all rows, losses if no file says any. None where rows may differ in it or in their action space, as
+    /// far as that is known without reading them: a file is text or has a column for either, or two state not the same.
+    pub fn shared_objective(&self) -> Result<Option<Objective>, ReadError> {
+        let (mut first, mut objective) = (None, Objective::default());
         for (path, format) in &self.files {
             if *format != Format::Parquet {
-                return Ok(false);
+                return Ok(None);
             }
             let table = Table::open(path, &[])?;
             let mut fields = table.metadata.schema().fields().iter();
             if fields.any(|field| ["mu", "objective"].contains(&field.name().as_str())) {
-                return Ok(false);
+                return Ok(None);
             }
             let metadata = table.metadata.metadata().file_metadata();
             let stated = ["egret.mu", OBJECTIVE].map(|key| entry(metadata, key).map(str::to_owned));
+            objective = objective_of(metadata)
+                .map_err(|error| ReadError::File {
+                    file: path.to_path_buf(),
+                    error,
+                })?
+                .unwrap_or_default();
             if *first.get_or_insert_with(|| stated.clone()) != stated {
-                return Ok(false);
+                return Ok(None);
             }
         }
-        Ok(true)
+        Ok(Some(objective))
     }
 
     /// How many rows there are, where no file is text.

@@ -1,3 +1,4 @@
+use egret::{Direction, Objective};
 use serde::Serialize;
 
 use crate::estimator::Estimator;
@@ -86,6 +87,23 @@ pub struct Difference {
     pub more_events: Option<u64>,
     /// Whether to trust it: the graver of the verdicts on the two policies' weights.
     pub verdict: Verdict,
+}
+
+impl Difference {
+    /// From a difference of mean losses to one of mean outcomes, in the units of the objective.
+    pub fn in_units(self, objective: &Objective) -> Self {
+        let ends = [self.low, self.high].map(|end| objective.difference(end));
+        let [low, high] = match objective.direction() {
+            Direction::Maximize => [ends[1], ends[0]],
+            Direction::Minimize => ends,
+        };
+        Self {
+            estimate: objective.difference(self.estimate),
+            low,
+            high,
+            ..self
+        }
+    }
 }
 
 /// The result of a comparison.

@@ -1,3 +1,4 @@
+use egret::Objective;
 use serde::Serialize;
 
 use crate::estimator::Estimator;
@@ -13,7 +14,7 @@ pub struct Estimate {
     pub tuned: bool,
     /// The kind of interval.
     pub interval: IntervalKind,
-    /// The mean loss of the policy; NaN where nothing can be said.
+    /// The mean loss of the policy, or its mean outcome after [`in_units`](Self::in_units); NaN where nothing can be said.
     pub estimate: f64,
     /// The lower end of the interval.
     pub low: f64,
@@ -37,4 +38,17 @@ pub struct Estimate {
     pub more_events: Option<u64>,
     /// Whether to trust it.
     pub verdict: Verdict,
+}
+
+impl Estimate {
+    /// From a mean loss to a mean outcome, in the units of the objective.
+    pub fn in_units(self, objective: &Objective) -> Self {
+        let (low, high) = objective.interval(self.low, self.high);
+        Self {
+            estimate: objective.value(self.estimate),
+            low,
+            high,
+            ..self
+        }
+    }
 }

@@ -195,7 +195,10 @@ fn uninformative(subject: &Subject<'_>) -> Option<Finding> {
     (WIDE * subject.range < width).then(|| {
         (
             VerdictKind::Uninformative,
-            format!("the interval holds but says little: it is {width:.2} wide"),
+            format!(
+                "the interval holds but says little: it spans {:.0}% of all possible values",
+                100.0 * width / subject.range
+            ),
         )
     })
 }

@@ -35,7 +35,8 @@ pub use settings::{Criterion, TrainingSettings};
 pub use split::{Order, Split, SplitRows};
 
 use egret::{
-    Action, ContextError, EventRng, Example, Observed, ReferenceMeasure, RegressionOracle, Stream,
+    Action, ContextError, EventRng, Example, Objective, Observed, ReferenceMeasure,
+    RegressionOracle, Stream,
 };
 use serde::{Deserialize, Serialize};
 
@@ -150,6 +151,17 @@ pub struct Validation {
     pub squared_error: Option<f64>,
     /// The value of the served policy, self-normalized.
     pub value: Option<f64>,
+}
+
+impl Validation {
+    /// From losses to outcomes, in the units of the objective; the squared error in their square.
+    pub fn in_units(self, objective: &Objective) -> Self {
+        let width = objective.high() - objective.low();
+        Self {
+            squared_error: self.squared_error.map(|error| error * width * width),
+            value: self.value.map(|loss| objective.value(loss)),
+        }
+    }
 }
 
 /// The result of training.

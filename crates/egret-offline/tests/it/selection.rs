@@ -245,7 +245,7 @@ fn twins_are_a_tie() {
     let other = 1 - selection.winner;
     assert_eq!(
         selection.best().value.standing,
-        CandidateStanding::LowestEstimate
+        CandidateStanding::BestEstimate
     );
     let value = &selection.entries[other].value;
     assert_eq!(value.standing, CandidateStanding::Tied);

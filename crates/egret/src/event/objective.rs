@@ -154,6 +154,28 @@ impl Objective {
         }
     }
 
+    /// The mean loss of a mean value, such as a prediction in the user's units, which may lie outside the range.
+    pub fn mean_loss(&self, value: f64) -> f64 {
+        match self.direction {
+            Direction::Maximize => (self.high - value) / (self.high - self.low),
+            Direction::Minimize => (value - self.low) / (self.high - self.low),
+        }
+    }
+
+    /// What an outcome is called: `reward` where more is better, else `loss`.
+    pub fn noun(&self) -> &'static str {
+        match self.direction {
+            Direction::Maximize => "reward",
+            Direction::Minimize => "loss",
+        }
+    }
+
+    /// How many decimals show a ten-thousandth of the range: 4 for losses in [0, 1], 3 for rewards up to 50.
+    pub fn decimals(&self) -> usize {
+        let digits = 4.0 - (self.high - self.low).log10().floor();
+        digits.clamp(0.0, 12.0) as usize
+    }
+
     /// An interval of mean losses as one of values: ends change places where more is better.
     pub fn interval(&self, low: f64, high: f64) -> (f64, f64) {
         match self.direction {
@@ -365,6 +387,7 @@ mod tests {
             let value = (low + share * width).clamp(low, high);
             let loss = objective.loss(value).expect("inside").get();
             prop_assert!((objective.value(loss) - value).abs() <= 1e-9 * (low.abs() + width));
+            prop_assert!((objective.mean_loss(value) - loss).abs() <= 1e-12);
             let (left, right) = objective.interval(loss - 0.1, loss + 0.2);
             prop_assert!(left < right && left <= value && value <= right);
         }

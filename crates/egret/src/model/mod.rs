@@ -212,12 +212,16 @@ impl<A: ActionKind> Model<A> {
         Ok(())
     }
 
-    /// The predicted loss of each action, in [0, 1].
+    /// The predicted outcome of each action, in the units of the objective.
     pub fn predict(&self, x: &Context, actions: &[A]) -> Result<Vec<f64>, DecideError> {
-        self.learner.predict(x, actions)
+        let mut predicted = self.learner.predict(x, actions)?;
+        for outcome in &mut predicted {
+            *outcome = self.spec.objective.value(*outcome);
+        }
+        Ok(predicted)
     }
 
-    /// The action with the least predicted loss; see [`Learner::best`] for how it searches.
+    /// The action with the best predicted outcome; see [`Learner::best`] for how it searches.
     pub fn best(&self, x: &Context) -> Result<A, DecideError> {
         self.learner.best(x)
     }

@@ -1,3 +1,4 @@
+use egret::Objective;
 use serde::Serialize;
 
 use super::lower_mean::{LogWealth, LowerMean, largest_refuted};
@@ -137,6 +138,14 @@ pub struct PathPoint {
     pub low: f64,
     /// The upper bound.
     pub high: f64,
+}
+
+impl PathPoint {
+    /// From an interval of mean losses to one of mean outcomes, in the units of the objective.
+    pub fn in_units(self, objective: &Objective) -> Self {
+        let (low, high) = objective.interval(self.low, self.high);
+        Self { low, high, ..self }
+    }
 }
 
 /// Intersects each interval with all earlier ones: what was once ruled out stays ruled out, at the same level.
