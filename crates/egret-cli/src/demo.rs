@@ -14,7 +14,7 @@ pub struct DemoArgs {
     /// The same seed gives the same figures, on any machine and any number of cores
     #[arg(long, default_value_t = 7)]
     seed: u64,
-    /// How many customers each learner prices
+    /// How many customers are priced
     #[arg(long, value_name = "N", default_value_t = 20_000,
           value_parser = clap::value_parser!(u64).range(400..=1_000_000))]
     decisions: u64,
@@ -43,9 +43,9 @@ pub fn demo(args: &DemoArgs) -> Result<String> {
     let bar = if args.json {
         ProgressBar::hidden()
     } else {
-        ProgressBar::new(4 * args.decisions)
+        ProgressBar::new(2 * args.decisions)
             .with_style(style("{msg} {wide_bar} {human_pos}/{human_len} {eta}"))
-            .with_message("four learners set prices")
+            .with_message("two learners set prices")
     };
     let demo = run(args.seed, args.decisions, &args.output, |prices| {
         bar.inc(prices as u64);
@@ -59,6 +59,7 @@ pub fn demo(args: &DemoArgs) -> Result<String> {
             "\nPictures: open {folder}/index.html in a browser; it needs no network.\n\n\
              The log and the models are in {folder}. Try next:\n  \
              cargo run --release -- ope {folder}/log.parquet --policy uniform --policy column:q_rule --stabilize\n  \
+             cargo run --release -- decide --model {folder}/model.egret {folder}/customers.csv\n  \
              cargo run --release -- audit {folder}/log.parquet --model {folder}/start.egret --relearn\n  \
              cargo run --release -- log head {folder}/log.parquet\n  \
              cargo run --release -- demo --seed 8 --output my-demo\n"

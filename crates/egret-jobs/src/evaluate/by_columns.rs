@@ -163,14 +163,17 @@ impl Columns {
     ) -> Result<(), JobError> {
         events.clear();
         let inverses = inverses(batch);
-        events.losses.extend_from_slice(batch.all(LOSS));
+        let losses = batch.all(LOSS).iter();
+        events
+            .shares
+            .extend(losses.map(|&loss| objective.share(loss)));
         if let Some(predicted) = self.predicted {
             for (row, &value) in batch.all(predicted).iter().enumerate() {
                 let loss = objective.loss(value).map_err(|error| {
                     let place = place(batch, row);
                     JobError::field(&place, batch.column(predicted).name(), error)
                 })?;
-                events.predicted.push(loss.get());
+                events.predicted.push(objective.share(loss.get()));
             }
         }
         if let Some((tau, gamma)) = self.stabilizers {
@@ -193,7 +196,7 @@ impl Columns {
             }
             if let Some(predicted) = predicted {
                 let values = batch.all(predicted).iter();
-                own.extend(values.map(|&value| objective.mean_loss(value)));
+                own.extend(values.map(|&value| objective.share(objective.mean_loss(value))));
             }
         }
         Ok(())

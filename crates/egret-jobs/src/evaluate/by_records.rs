@@ -471,12 +471,16 @@ impl Scan<'_> {
             .iter()
             .map(|one| {
                 let answer = one.density.answer(&event, buffers).map_err(problem)?;
-                Ok((answer.density * inverse, answer.predicted))
+                let predicted = answer.predicted.map(|loss| self.objective.share(loss));
+                Ok((answer.density * inverse, predicted))
             })
             .collect::<Result<_, JobError>>()?;
         Ok(Weighed {
-            loss: used.loss.get(),
-            predicted: event.predicted().map_err(problem)?,
+            share: self.objective.share(used.loss.get()),
+            predicted: event
+                .predicted()
+                .map_err(problem)?
+                .map(|loss| self.objective.share(loss)),
             event_weight: match self.checked.request.stabilize {
                 true => Some(stabilizer(record).map_err(|why| JobError::record(&used.place, why))?),
                 false => None,
@@ -540,7 +544,8 @@ struct Used {
 
 /// One event as every policy weighs it.
 struct Weighed {
-    loss: f64,
+    /// Where in its range the outcome lies.
+    share: f64,
     predicted: Option<f64>,
     event_weight: Option<f64>,
     kappa: Option<f64>,
@@ -549,7 +554,7 @@ struct Weighed {
 
 impl Weighed {
     fn add_to(self, events: &mut WeightedBatch) {
-        events.losses.push(self.loss);
+        events.shares.push(self.share);
         events.predicted.extend(self.predicted);
         events.event_weights.extend(self.event_weight);
         events.kappas.extend(self.kappa);

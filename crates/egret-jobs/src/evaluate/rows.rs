@@ -155,7 +155,7 @@ fn of_policy(
         path: report
             .path
             .into_iter()
-            .map(|point| point.in_units(&objective))
+            .map(|point| point.in_units(&objective.as_shares()))
             .collect(),
     };
     Ok((rows, detail))
@@ -274,7 +274,7 @@ impl EvaluationRow {
         estimate: &Estimate,
         caveat: Option<&String>,
     ) -> Self {
-        let estimate = estimate.clone().in_units(&objective);
+        let estimate = estimate.clone().in_units(&objective.as_shares());
         Self {
             policy: policy.to_owned(),
             estimator: estimate.estimator.to_string(),
@@ -306,7 +306,7 @@ impl EvaluationRow {
         difference: &Difference,
         weights: &[Diagnostics; 2],
     ) -> Self {
-        let difference = difference.clone().in_units(&objective);
+        let difference = difference.clone().in_units(&objective.as_shares());
         let worse = if weights[0].ess < weights[1].ess {
             &weights[0]
         } else {

@@ -66,7 +66,7 @@ impl Tally {
 
     /// Adds events to all.
     pub(super) fn observe(&mut self, events: &WeightedBatch) -> Result<(), JobError> {
-        if events.losses.is_empty() {
+        if events.shares.is_empty() {
             return Ok(());
         }
         for (policy, evaluation) in self.evaluations.iter_mut().enumerate() {

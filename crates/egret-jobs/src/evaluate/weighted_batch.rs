@@ -3,8 +3,10 @@ use egret_offline::{PairedEvents, WeightedEvents};
 /// Events of a scan, weighted for every policy at once.
 #[derive(Debug, Default)]
 pub(super) struct WeightedBatch {
-    /// ℓ.
-    pub losses: Vec<f64>,
+    /// Where in the objective's range outcomes lie, from its lower end up. Estimators take shares where they speak of losses:
+    /// importance weighting then acts on rewards as they are, and not on what is missing from the highest one, which
+    /// would spread far more.
+    pub shares: Vec<f64>,
     /// f̂(x, a), where there is an f̂.
     pub predicted: Vec<f64>,
     /// τ/(τ + γ), where estimates are to be stabilized.
@@ -27,13 +29,13 @@ impl WeightedBatch {
     /// Forgets the events and keeps the memory.
     pub(super) fn clear(&mut self) {
         let Self {
-            losses,
+            shares,
             predicted,
             event_weights,
             kappas,
             policies,
         } = self;
-        for column in [losses, predicted, event_weights, kappas] {
+        for column in [shares, predicted, event_weights, kappas] {
             column.clear();
         }
         for (weights, policy_predicted) in policies {
@@ -46,7 +48,7 @@ impl WeightedBatch {
     pub(super) fn of(&self, policy: usize) -> WeightedEvents<'_> {
         let (weights, policy_predicted) = &self.policies[policy];
         WeightedEvents {
-            losses: &self.losses,
+            losses: &self.shares,
             weights,
             predicted: self.optional(&self.predicted),
             policy_predicted: self.optional(policy_predicted),
@@ -58,7 +60,7 @@ impl WeightedBatch {
     pub(super) fn paired(&self, first: usize, second: usize) -> PairedEvents<'_> {
         let (one, two) = (self.of(first), self.of(second));
         PairedEvents {
-            losses: &self.losses,
+            losses: &self.shares,
             weights: [one.weights, two.weights],
             predictions: match (one.predicted, one.policy_predicted, two.policy_predicted) {
                 (Some(predicted), Some(one), Some(two)) => Some([predicted, one, two]),
@@ -69,6 +71,6 @@ impl WeightedBatch {
     }
 
     fn optional<'a>(&self, column: &'a [f64]) -> Option<&'a [f64]> {
-        (column.len() == self.losses.len()).then_some(column)
+        (column.len() == self.shares.len()).then_some(column)
     }
 }

@@ -3,68 +3,75 @@ use egret_report::{
     Axis, Colour, ConfidenceInterval, IntervalChart, IntervalRow, Line, LineChart, Picture, Series,
 };
 
+use super::learning::{Played, Run};
 use super::policies::Weights;
-use super::shop::{Played, Runs};
-use super::{Curves, DemoError, Findings};
-use crate::environment::Customer;
+use super::shop::{Customer, PRICES, mean_of};
+use super::{DemoError, Findings, earned};
 
 /// The pictures of the demo, named as their files.
 pub struct Figures {
     pub learning: Picture,
-    pub losses: Picture,
-    pub densities: Picture,
     pub policies: Picture,
+    pub decision: Picture,
+    pub densities: Picture,
 }
 
-pub fn all(
-    curves: &Curves,
-    findings: &Findings,
-    runs: &Runs,
-    customers: &[Customer],
-) -> Result<Figures, DemoError> {
-    let (made, model) = &runs.capped.before_last;
-    let one = OneDecision::new(model, &customers[*made], &runs.capped.played[*made])?;
+pub fn all(findings: &Findings, run: &Run, customers: &[Customer]) -> Result<Figures, DemoError> {
+    let last = customers.len() - 1;
+    let one = OneDecision::new(&run.before_last, &customers[last], &run.played[last])?;
     Ok(Figures {
-        learning: learning(curves, findings.best_smooth_tau)?,
-        losses: one.losses()?,
-        densities: one.densities()?,
+        learning: learning(findings, run, customers)?,
         policies: policies(findings)?,
+        decision: one.revenue()?,
+        densities: one.densities()?,
     })
 }
 
-/// The mean expected loss after each decision.
-fn learning(curves: &Curves, best_smooth_tau: f64) -> Result<Picture, DemoError> {
-    let decisions = curves.capped_igw.len();
-    // The first few decisions alone say little: each point is a mean over at least a step.
-    let step = (decisions / 400).max(1);
-    let line = |name: String, curve: &[f64], colour| Line {
-        name,
+/// Points of a curve: each is the mean of as many customers.
+const BLOCKS: usize = 80;
+
+/// What each policy earned from the customers of a block.
+fn learning(findings: &Findings, run: &Run, customers: &[Customer]) -> Result<Picture, DemoError> {
+    let size = customers.len().div_ceil(BLOCKS);
+    let played: Vec<f64> = earned(run, customers).collect();
+    let line = |name: &str, colour, of_block: &dyn Fn(usize, &[Customer]) -> f64| Line {
+        name: name.to_owned(),
         colour,
-        points: (1..=decisions / step)
-            .map(|k| ((k * step) as f64, curve[k * step - 1]))
+        points: customers
+            .chunks(size)
+            .enumerate()
+            .map(|(place, block)| {
+                let end = (place * size + block.len()) as f64;
+                (end, of_block(place, block))
+            })
             .collect(),
         band: Vec::new(),
     };
-    let best = format!("best {best_smooth_tau}-smooth");
+    let egret = |place: usize, block: &[Customer]| {
+        let own = &played[place * size..place * size + block.len()];
+        own.iter().sum::<f64>() / block.len() as f64
+    };
+    let fixed = findings.fixed_price;
     let chart = LineChart {
-        title: "What each learner paid".to_owned(),
-        subtitle: "The best smooth policy knows what each customer is worth".to_owned(),
-        x: Axis::linear("decisions"),
-        y: Axis::linear("mean expected loss so far"),
+        title: "What each customer brought, on average".to_owned(),
+        subtitle: format!("Means over {size} customers each, as they came"),
+        x: Axis::linear("customers"),
+        y: Axis::linear("revenue per customer"),
         lines: vec![
+            line("egret, learning", Colour::Blue, &egret),
             line(
-                "CappedIGW, β by draws".into(),
-                &curves.capped_igw,
-                Colour::Blue,
+                "best price for each customer",
+                Colour::Green,
+                &|_, block| mean_of(block, Customer::best),
             ),
             line(
-                "CappedIGW, β computed".into(),
-                &curves.capped_igw_exact,
-                Colour::Sky,
+                &format!("{fixed} for everyone, best fixed price"),
+                Colour::Vermilion,
+                &|_, block| mean_of(block, |customer| customer.expected(fixed)),
             ),
-            line("SmoothIGW".into(), &curves.smooth_igw, Colour::Vermilion),
-            line("uniform prices".into(), &curves.uniform, Colour::Grey),
-            line(best, &curves.best_smooth, Colour::Green),
+            line("prices at random", Colour::Grey, &|_, block| {
+                mean_of(block, |customer| customer.expected_on(PRICES))
+            }),
         ],
         reference: None,
     };
@@ -75,6 +82,7 @@ fn learning(curves: &Curves, best_smooth_tau: f64) -> Result<Picture, DemoError>
 fn policies(findings: &Findings) -> Result<Picture, DemoError> {
     let mut rows: Vec<IntervalRow> = Vec::new();
     for pair in findings.ope.chunks(2) {
+        debug_assert!(pair[0].weights == Weights::Correct);
         let truth = pair[0].truth;
         let mut values = vec![Some(ConfidenceInterval {
             low: truth,
@@ -89,26 +97,19 @@ fn policies(findings: &Findings) -> Result<Picture, DemoError> {
             })
         }));
         rows.push(IntervalRow {
-            label: pair[0].policy.to_owned(),
+            label: pair[0].policy.clone(),
             values,
             note: String::new(),
         });
     }
-    debug_assert!(
-        findings
-            .ope
-            .iter()
-            .step_by(2)
-            .all(|row| row.weights == Weights::Correct)
-    );
     let chart = IntervalChart {
-        title: "Policies that nobody played, evaluated from CappedIGW's log".to_owned(),
-        subtitle: "95% intervals".to_owned(),
-        axis: Axis::linear("mean loss"),
+        title: "What prices that nobody tried would have earned".to_owned(),
+        subtitle: "Estimated from the log, with 95% intervals".to_owned(),
+        axis: Axis::linear("revenue per customer"),
         series: vec![
             Series::new("truth", Colour::Black),
-            Series::new("density p, as egret logs it", Colour::Blue),
-            Series::new("g, as if κ were 1", Colour::Vermilion),
+            Series::new("propensities as egret logs them", Colour::Blue),
+            Series::new("propensities as the paper logs them", Colour::Vermilion),
         ],
         rows,
         ..IntervalChart::default()
@@ -118,16 +119,14 @@ fn policies(findings: &Findings) -> Result<Picture, DemoError> {
 
 /// One decision in detail: curves over all prices.
 struct OneDecision {
-    title: String,
+    customer: u64,
     prices: Vec<f64>,
-    /// f*, the expected loss, which the learner does not know.
+    /// Expected revenue, which the learner does not know.
     truth: Vec<f64>,
-    /// f̂, the predicted loss.
+    /// What the learner believes.
     predicted: Vec<f64>,
-    /// g/ẑ, the density in the log.
+    /// g/z, the density in the log.
     density: Vec<f64>,
-    /// g, which the log would state with κ̂ = 1.
-    g: Vec<f64>,
     /// The price played, and its density.
     played: (f64, f64),
 }
@@ -141,31 +140,27 @@ impl OneDecision {
         let decision = &played.decision;
         let capped = decision.capped_igw.expect("a decision of CappedIGW");
         let igw = Igw::new(decision.tau, decision.gamma)?;
-        let prices: Vec<f64> = (0..=POINTS).map(|i| i as f64 / POINTS as f64).collect();
-        let predicted = model.predict(&customer.context, &prices)?;
-        let beta = capped.certificate.beta;
-        let g: Vec<f64> = predicted
-            .iter()
-            .map(|&fhat| igw.weight(fhat, beta))
-            .collect();
-        let density = decision
-            .propensity
-            .density()
-            .expect("CappedIGW always has a density");
+        let step = (PRICES.1 - PRICES.0) / POINTS as f64;
+        let prices: Vec<f64> = (0..=POINTS).map(|n| PRICES.0 + step * n as f64).collect();
+        let x = customer.features.clone().into();
+        let fhats = model.learner().predict(&x, &prices)?;
+        let density = decision.propensity.density();
         Ok(Self {
-            title: format!(
-                "Customer {} (τ = {:.0}, γ = {:.0})",
-                decision.event, decision.tau, decision.gamma
-            ),
+            customer: decision.event,
             truth: prices
                 .iter()
-                .map(|&price| customer.expected_loss(price))
+                .map(|&price| customer.expected(price))
                 .collect(),
-            density: g.iter().map(|g| g / capped.z.value).collect(),
-            played: (decision.action, density.get()),
+            predicted: model.predict(&x, &prices)?,
+            density: fhats
+                .iter()
+                .map(|&fhat| igw.weight(fhat, capped.certificate.beta) / capped.z.value)
+                .collect(),
+            played: (
+                decision.action,
+                density.expect("CappedIGW always has a density").get(),
+            ),
             prices,
-            predicted,
-            g,
         })
     }
 
@@ -183,14 +178,14 @@ impl OneDecision {
         }
     }
 
-    fn losses(&self) -> Result<Picture, DemoError> {
+    fn revenue(&self) -> Result<Picture, DemoError> {
         let chart = LineChart {
-            title: format!("{}: what is believed", self.title),
+            title: format!("Customer {}: what is believed", self.customer),
             x: Axis::linear("price"),
-            y: Axis::linear("loss").within(0.0, 1.0),
+            y: Axis::linear("revenue"),
             lines: vec![
-                self.line("f̂, learned so far", &self.predicted, Colour::Blue),
-                self.line("f*, the truth", &self.truth, Colour::Black),
+                self.line("learned so far", &self.predicted, Colour::Blue),
+                self.line("the truth", &self.truth, Colour::Black),
             ],
             ..LineChart::default()
         };
@@ -205,13 +200,12 @@ impl OneDecision {
             band: Vec::new(),
         };
         let chart = LineChart {
-            title: format!("{}: how the price is drawn", self.title),
+            title: format!("Customer {}: how the price is drawn", self.customer),
             x: Axis::linear("price"),
-            y: Axis::log("density against uniform"),
+            y: Axis::log("density against prices at random"),
             lines: vec![
                 played,
-                self.line("p, logged by egret", &self.density, Colour::Blue),
-                self.line("g, as if κ were 1", &self.g, Colour::Vermilion),
+                self.line("the density that is logged", &self.density, Colour::Blue),
             ],
             ..LineChart::default()
         };

@@ -1,21 +1,20 @@
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egret::{Density, Propensity};
+use egret::{Density, FeatureValue, Propensity};
 use egret_log::{Format, LossSource, Mode, Record, Writer};
 use egret_report::output;
 
+use super::DemoError;
+use super::learning::{Played, Run};
 use super::policies::WindowPolicy;
-use super::shop::{self, Played, Run};
-use super::{DemoError, NORMALIZATION};
-use crate::environment::Customer;
+use super::shop::{Customer, revenue};
 
 /// The files that other commands read.
 pub struct Files {
-    /// CappedIGW's log. Extra columns have the densities of the policies, and f̂(x, a) of the halfway model.
+    /// The log of the recommended learner. Extra columns have the densities of the policies.
     pub log: PathBuf,
-    /// The same log as the paper would write it, with g in place of the density.
+    /// The log of the learner with draws, as the paper would write it: g in place of the density.
     pub paper_log: PathBuf,
     /// The model before anything was learned.
     pub start: PathBuf,
@@ -54,31 +53,30 @@ pub fn write(
     folder: &Path,
     seed: u64,
     run: &Run,
+    by_draws: &Run,
     customers: &[Customer],
     policies: &[WindowPolicy],
 ) -> Result<Files, DemoError> {
     let files = Files::new(folder);
-    let space = Arc::new(run.last.spec().space.clone());
-    let mut log = Writer::create(&files.log, Format::Parquet)?;
-    let mut paper_log = Writer::create(&files.paper_log, Format::Parquet)?;
-    for (place, (played, customer)) in run.played.iter().zip(customers).enumerate() {
-        let mut record = Record::new(customer.context.clone(), &played.decision);
-        record.mu = Some(space.clone());
-        let fhat = run
-            .halfway
-            .1
-            .predict(&customer.context, &[played.decision.action])?[0];
-        record.set_extra("fhat", fhat)?;
-        log.write(&complete(record, place, played, policies)?)?;
-        let mut record = as_in_the_paper(played, customer)?;
-        record.mu = Some(space.clone());
-        paper_log.write(&complete(record, place, played, policies)?)?;
-    }
-    log.finish()?;
-    paper_log.finish()?;
-    let start = shop::new_model(shop::capped_igw(seed, NORMALIZATION))?;
+    write_log(&files.log, run, customers, policies, Record::new)?;
+    write_log(
+        &files.paper_log,
+        by_draws,
+        customers,
+        policies,
+        |x, decision| {
+            // The action with g in place of its density.
+            let g = decision.capped_igw.map_or(1.0, |capped| capped.g);
+            let propensity = Propensity::Density(Density::new(g).expect("g is positive"));
+            let mut record = Record::bare(x, decision.action.into(), propensity);
+            record.tau = Some(decision.tau);
+            record.gamma = Some(decision.gamma);
+            record.density_kind = Some(decision.density_kind);
+            record
+        },
+    )?;
     for (path, model) in [
-        (&files.start, &start),
+        (&files.start, &run.start),
         (&files.halfway, &run.halfway.1),
         (&files.model, &run.last),
     ] {
@@ -91,50 +89,54 @@ pub fn write(
     Ok(files)
 }
 
-/// The fields that both logs share.
-fn complete(
-    mut record: Record,
-    place: usize,
-    played: &Played,
+fn write_log(
+    file: &Path,
+    run: &Run,
+    customers: &[Customer],
     policies: &[WindowPolicy],
-) -> Result<Record, DemoError> {
-    record.loop_name = Some("prices".to_owned());
-    record.event_id = Some(format!("customer-{place}"));
-    record.seq = Some(place as u64);
-    record.mode = Some(Mode::Online);
-    record.loss = Some(played.loss);
-    record.loss_source = Some(LossSource::Observed);
-    for policy in policies {
-        if let Some(density) = policy.density(place, played.decision.action) {
-            record.set_extra(policy.column, density)?;
+    record: impl Fn(egret::Context, &egret::Decision<f64>) -> Record,
+) -> Result<(), DemoError> {
+    let spec = run.start.spec();
+    let space = Arc::new(spec.space.clone());
+    let schema = spec.features.as_ref().map(|schema| schema.content_hash());
+    let mut log = Writer::create(file, Format::Parquet)?;
+    for (place, (played, customer)) in run.played.iter().zip(customers).enumerate() {
+        let Played { decision, outcome } = played;
+        let mut record = record(customer.features.clone().into(), decision);
+        record.mu = Some(space.clone());
+        record.schema_hash = schema.map(str::to_owned);
+        record.loop_name = Some("prices".to_owned());
+        record.event_id = Some(format!("customer-{place}"));
+        record.seq = Some(place as u64);
+        record.mode = Some(Mode::Online);
+        record.objective = Some(revenue());
+        record.outcome = Some(outcome.value);
+        record.loss = Some(outcome.loss);
+        record.loss_source = Some(LossSource::Observed);
+        for policy in policies {
+            if let Some(density) = policy.density(place, decision.action) {
+                record.set_extra(policy.column, density)?;
+            }
         }
+        log.write(&record)?;
     }
-    Ok(record)
-}
-
-/// The action with g in place of its density.
-fn as_in_the_paper(played: &Played, customer: &Customer) -> Result<Record, DemoError> {
-    let decision = &played.decision;
-    let g = decision.capped_igw.map_or(1.0, |capped| capped.g);
-    let propensity = Propensity::Density(Density::new(g)?);
-    let mut record = Record::bare(customer.context.clone(), decision.action.into(), propensity);
-    record.tau = Some(decision.tau);
-    record.gamma = Some(decision.gamma);
-    record.density_kind = Some(decision.density_kind);
-    Ok(record)
+    log.finish()?;
+    Ok(())
 }
 
 /// A table of a hundred customers who come after those of the log.
 fn next_customers(seed: u64, after: usize) -> String {
-    let names: Vec<String> = (1..=Customer::FEATURES).map(|n| format!("x{n}")).collect();
-    let mut table = names.join(",") + "\n";
+    const NAMES: [&str; 5] = ["segment", "country", "returning", "visits", "income"];
+    let mut table = NAMES.join(",") + "\n";
     for event in 0..100 {
         let customer = Customer::new(seed, after as u64 + event);
-        let mut line = Vec::new();
-        customer
-            .context
-            .for_each(|_, value| line.push(value.to_string()));
-        let _ = writeln!(table, "{}", line.join(","));
+        let cell = |name: &&str| match customer.features.get(name) {
+            Some(FeatureValue::Text(text)) => text.to_string(),
+            Some(value) => serde_json::to_string(value).expect("a number or a flag"),
+            None => String::new(),
+        };
+        let cells: Vec<String> = NAMES.iter().map(cell).collect();
+        table += &format!("{}\n", cells.join(","));
     }
     table
 }

@@ -1,7 +1,16 @@
-//! The demo: learners set prices in a world whose truth is known. The log of one of them is audited, and evaluates other
-//! policies, with the same jobs that users run.
+//! The demo: a shop learns its prices from customers who buy or do not. The truth is known. The log is audited, and tells
+//! what other policies would have earned, by the same jobs that users run.
+//!
+//! | file       | what                                                                     |
+//! |------------|--------------------------------------------------------------------------|
+//! | `shop`     | the customers, what they would pay, and the best that a shop can do      |
+//! | `learning` | the learners at work                                                     |
+//! | `policies` | policies that nobody played, and what the log says of them               |
+//! | `log`      | the files that are left behind                                           |
+//! | `figures`, `report` | pictures, and the page around them                              |
 
 mod figures;
+mod learning;
 mod log;
 mod policies;
 mod report;
@@ -10,49 +19,50 @@ mod shop;
 pub use policies::{OffPolicy, Weights};
 
 use std::path::{Path, PathBuf};
+use std::thread;
 
-use egret::{DecideError, LearnError, ModelError, Normalization, OutOfRange};
+use egret::{DecideError, LearnError, ModelError, OutOfRange, SchemaError};
 use egret_jobs::audit::{AuditReport, AuditRequest, audit};
 use egret_jobs::{JobError, LogSource, Silent};
 use egret_log::{RowError, WriteError};
 use egret_report::{ChartError, Page, output};
 use serde::Serialize;
 
-use self::shop::{Run, Runs};
-use crate::environment::Customer;
+use self::learning::Run;
+use self::shop::{Customer, PRICES, best_fixed_price, mean_of};
 
 /// The figures of the demo, as `--json` prints them.
 #[derive(Debug, Serialize)]
 pub struct Findings {
     /// The seed.
     pub seed: u64,
-    /// How many customers each learner priced.
-    pub decisions: usize,
-    /// Mean expected losses.
-    pub loss: MeanLoss,
-    /// τ of `loss.best_smooth`.
-    pub best_smooth_tau: f64,
-    /// Three policies evaluated from the log, with correct weights and with the paper's.
+    /// How many customers came.
+    pub customers: usize,
+    /// Mean revenue from a customer.
+    pub earned: Earned,
+    /// The best price for all customers alike.
+    pub fixed_price: f64,
+    /// Policies evaluated from the log, with correct weights and with the paper's.
     pub ope: Vec<OffPolicy>,
     /// The log's audit, and that of the log as the paper would write it.
     pub audit: Audits,
+    /// How many of 1,000 prices at random would say as much about prices at random as 1,000 of the last prices played.
+    pub effective_per_1000: f64,
     /// The files that were written.
     pub files: Vec<PathBuf>,
 }
 
-/// The mean of f*(x, a) over the prices played.
+/// The expected revenue from a customer, on average, at the prices of each policy.
 #[derive(Debug, Serialize)]
-pub struct MeanLoss {
-    /// CappedIGW with β by draws, κ up to 4.
-    pub capped_igw: f64,
-    /// CappedIGW with β computed, κ = 1.
-    pub capped_igw_exact: f64,
-    /// SmoothIGW.
-    pub smooth_igw: f64,
+pub struct Earned {
+    /// egret's recommended learner, from its first customer on.
+    pub egret: f64,
+    /// The best price for all customers alike, chosen in hindsight.
+    pub fixed: f64,
     /// Prices at random.
     pub uniform: f64,
-    /// The best policy that spreads each price over 1/τ of all. It knows each customer's worth.
-    pub best_smooth: f64,
+    /// The best price for each customer. It takes knowing what each would pay.
+    pub best: f64,
 }
 
 /// The audits of the two logs.
@@ -62,8 +72,6 @@ pub struct Audits {
     pub correct: Audited,
     /// With g in place of the density, as the paper logs it. This audit must fail.
     pub kappa_hat_1: Audited,
-    /// The share of SmoothIGW's events without a density. They cannot be reused.
-    pub smooth_igw_share_of_point_masses: f64,
 }
 
 /// One audit.
@@ -84,37 +92,40 @@ pub struct Demo {
     pub page: Page,
 }
 
-/// The τ that the best smooth policy is stated for.
-const TAU: f64 = 32.0;
-
-/// The normalizer of the logged CappedIGW. Draws work in any action space.
-const NORMALIZATION: Normalization = Normalization::Mixture;
-
-/// Prices so many customers with four learners and leaves log, models, pictures and `index.html` in a folder that is
-/// there. `tick` hears of every few prices that were set; there are four times as many as customers.
+/// Sets a price for so many customers, by two learners, and leaves log, models, pictures and `index.html` in a folder
+/// that is there. `tick` hears of every few prices that were set; there are twice as many as customers.
 pub fn demo(
     seed: u64,
-    decisions: u64,
+    customers: u64,
     folder: &Path,
     tick: impl Fn(usize) + Sync,
 ) -> Result<Demo, DemoError> {
-    let customers: Vec<Customer> = (0..decisions)
+    let customers: Vec<Customer> = (0..customers)
         .map(|event| Customer::new(seed, event))
         .collect();
-    let runs = Runs::play(seed, &customers, tick)?;
-    let policies = policies::all(&runs.capped, &customers)?;
-    let files = log::write(folder, seed, &runs.capped, &customers, &policies)?;
-    let curves = Curves::new(&runs, &customers);
+    let [run, by_draws] = runs(seed, &customers, &tick)?;
+    let (fixed_price, fixed) = best_fixed_price(&customers);
+    let policies = policies::all(&run, &customers, fixed_price)?;
+    let files = log::write(folder, seed, &run, &by_draws, &customers, &policies)?;
     let findings = Findings {
         seed,
-        decisions: customers.len(),
-        loss: curves.last(),
-        best_smooth_tau: TAU,
+        customers: customers.len(),
+        earned: Earned {
+            egret: earned(&run, &customers).sum::<f64>() / customers.len() as f64,
+            fixed,
+            uniform: mean_of(&customers, |customer| customer.expected_on(PRICES)),
+            best: mean_of(&customers, Customer::best),
+        },
+        fixed_price,
         ope: policies::evaluate(&files, &policies, &customers)?,
-        audit: audits(&files, &runs)?,
+        audit: Audits {
+            correct: audited(&files.log, vec![files.start.clone()])?,
+            kappa_hat_1: audited(&files.paper_log, Vec::new())?,
+        },
+        effective_per_1000: run.effective_per_1000,
         files: files.all(),
     };
-    let figures = figures::all(&curves, &findings, &runs, &customers)?;
+    let figures = figures::all(&findings, &run, &customers)?;
     let page = report::page(&findings, &figures);
     for figure in page.parts.iter().flat_map(|part| &part.figures) {
         figure.picture.write(folder, &figure.name)?;
@@ -123,75 +134,39 @@ pub fn demo(
     Ok(Demo { findings, page })
 }
 
-fn audits(files: &log::Files, runs: &Runs) -> Result<Audits, DemoError> {
-    let run = |log: &PathBuf, models: Vec<PathBuf>| -> Result<Audited, DemoError> {
-        let request = AuditRequest {
-            log: LogSource::new([log]),
-            relearn: !models.is_empty(),
-            models,
-            ..AuditRequest::default()
-        };
-        let report = audit(&request, &Silent)?;
-        Ok(Audited {
-            passed: !report.findings.alarm,
-            report,
-        })
-    };
-    Ok(Audits {
-        correct: run(&files.log, vec![files.start.clone()])?,
-        kappa_hat_1: run(&files.paper_log, Vec::new())?,
-        smooth_igw_share_of_point_masses: runs.smooth.share_of_point_masses(),
+/// Both learners side by side; each is a pure function of the seed.
+fn runs(
+    seed: u64,
+    customers: &[Customer],
+    tick: &(impl Fn(usize) + Sync),
+) -> Result<[Run; 2], DemoError> {
+    thread::scope(|scope| {
+        let by_draws = scope.spawn(|| learning::play(learning::by_draws(seed), customers, tick));
+        let run = learning::play(learning::recommended(seed), customers, tick)?;
+        let joined = by_draws.join();
+        let by_draws = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok([run, by_draws])
     })
 }
 
-/// The mean expected loss after each decision.
-struct Curves {
-    capped_igw: Vec<f64>,
-    capped_igw_exact: Vec<f64>,
-    smooth_igw: Vec<f64>,
-    uniform: Vec<f64>,
-    best_smooth: Vec<f64>,
+/// The expected revenue of each price that was played.
+fn earned<'a>(run: &'a Run, customers: &'a [Customer]) -> impl Iterator<Item = f64> + 'a {
+    let pairs = run.played.iter().zip(customers);
+    pairs.map(|(played, customer)| customer.expected(played.decision.action))
 }
 
-impl Curves {
-    fn new(runs: &Runs, customers: &[Customer]) -> Self {
-        let of = |run: &Run| {
-            let pairs = run.played.iter().zip(customers);
-            mean_so_far(
-                pairs.map(|(played, customer)| customer.expected_loss(played.decision.action)),
-            )
-        };
-        let best = |customer: &Customer| customer.mean_loss(customer.best_window(TAU));
-        Self {
-            capped_igw: of(&runs.capped),
-            capped_igw_exact: of(&runs.exact),
-            smooth_igw: of(&runs.smooth),
-            uniform: of(&runs.uniform),
-            best_smooth: mean_so_far(customers.iter().map(best)),
-        }
-    }
-
-    fn last(&self) -> MeanLoss {
-        let last = |curve: &[f64]| *curve.last().expect("one customer or more");
-        MeanLoss {
-            capped_igw: last(&self.capped_igw),
-            capped_igw_exact: last(&self.capped_igw_exact),
-            smooth_igw: last(&self.smooth_igw),
-            uniform: last(&self.uniform),
-            best_smooth: last(&self.best_smooth),
-        }
-    }
-}
-
-fn mean_so_far(losses: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut sum = 0.0;
-    losses
-        .enumerate()
-        .map(|(before, loss)| {
-            sum += loss;
-            sum / (before + 1) as f64
-        })
-        .collect()
+fn audited(log: &PathBuf, models: Vec<PathBuf>) -> Result<Audited, DemoError> {
+    let request = AuditRequest {
+        log: LogSource::new([log]),
+        relearn: !models.is_empty(),
+        models,
+        ..AuditRequest::default()
+    };
+    let report = audit(&request, &Silent)?;
+    Ok(Audited {
+        passed: !report.findings.alarm,
+        report,
+    })
 }
 
 /// Why the demo failed.
@@ -201,6 +176,9 @@ pub enum DemoError {
     /// A model cannot be made.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// A schema cannot be inferred.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
     /// A number is not in its range.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),

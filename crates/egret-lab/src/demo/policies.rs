@@ -4,15 +4,15 @@ use egret_offline::{Estimator, IntervalKind};
 use serde::Serialize;
 
 use super::DemoError;
+use super::learning::Run;
 use super::log::Files;
-use super::shop::Run;
-use crate::environment::Customer;
+use super::shop::{Customer, PRICES};
 
 /// A policy that plays uniformly on a window of prices: its density and its value are known exactly.
 #[derive(Debug)]
 pub struct WindowPolicy {
     /// What it does, in words.
-    pub name: &'static str,
+    pub name: String,
     /// The column of the log with its density.
     pub column: &'static str,
     /// The first event that evaluates it. Events that it learned from are left out.
@@ -21,35 +21,48 @@ pub struct WindowPolicy {
     windows: Vec<(f64, f64)>,
 }
 
-/// τ of the policies around a price: they play on an eighth of all prices.
-const TAU: f64 = 8.0;
+/// Policies around a price play on this share of all prices.
+const SHARE: f64 = 1.0 / 8.0;
 
-/// Three policies that were never played.
-pub fn all(run: &Run, customers: &[Customer]) -> Result<[WindowPolicy; 3], DemoError> {
-    let around = |price: f64| Customer::window(price - 0.5 / TAU, 1.0 / TAU);
-    let mut first_feature = [0.0; Customer::FEATURES];
-    first_feature[0] = 0.25;
-    let thumb = |customer: &Customer| around(0.5 + customer.context.dot(&first_feature));
+/// The rule of thumb: a price for each segment.
+const RULE: [f64; 3] = [12.0, 18.0, 25.0];
+
+/// Four policies that were never played.
+pub fn all(
+    run: &Run,
+    customers: &[Customer],
+    fixed_price: f64,
+) -> Result<[WindowPolicy; 4], DemoError> {
     let (first, model) = &run.halfway;
     let learned = customers[*first..]
         .iter()
-        .map(|customer| Ok(around(model.best(&customer.context)?)))
+        .map(|customer| Ok(around(model.best(&customer.features.clone().into())?)))
         .collect::<Result<_, DemoError>>()?;
+    let [student, family, business] = RULE;
     Ok([
         WindowPolicy {
-            name: "uniform on [0, 1]",
+            name: "prices at random".to_owned(),
             column: "q_uniform",
             first: 0,
-            windows: vec![(0.0, 1.0); customers.len()],
+            windows: vec![PRICES; customers.len()],
         },
         WindowPolicy {
-            name: "1/8 around a rule of thumb",
+            name: format!("about {fixed_price} for everyone"),
+            column: "q_fixed",
+            first: 0,
+            windows: vec![around(fixed_price); customers.len()],
+        },
+        WindowPolicy {
+            name: format!("by segment: about {student}, {family}, {business}"),
             column: "q_rule",
             first: 0,
-            windows: customers.iter().map(thumb).collect(),
+            windows: customers
+                .iter()
+                .map(|customer| around(RULE[customer.segment()]))
+                .collect(),
         },
         WindowPolicy {
-            name: "1/8 around the price learned by half-time",
+            name: "what egret had learned by half-time".to_owned(),
             column: "q_learned",
             first: *first,
             windows: learned,
@@ -57,21 +70,28 @@ pub fn all(run: &Run, customers: &[Customer]) -> Result<[WindowPolicy; 3], DemoE
     ])
 }
 
+/// The window around a price, moved inside the shop's prices.
+fn around(price: f64) -> (f64, f64) {
+    let width = SHARE * (PRICES.1 - PRICES.0);
+    let low = (price - 0.5 * width).clamp(PRICES.0, PRICES.1 - width);
+    (low, low + width)
+}
+
 impl WindowPolicy {
-    /// Its mean loss on these customers, in closed form.
+    /// Its mean revenue from these customers, which only the demo knows.
     fn truth(&self, customers: &[Customer]) -> f64 {
         let pairs = customers[self.first..].iter().zip(&self.windows);
         let sum: f64 = pairs
-            .map(|(customer, &window)| customer.mean_loss(window))
+            .map(|(customer, &window)| customer.expected_on(window))
             .sum();
         sum / self.windows.len() as f64
     }
 
-    /// q at a price; none for customers before the first.
+    /// q at a price, against uniform prices; none for customers before the first.
     pub fn density(&self, customer: usize, price: f64) -> Option<f64> {
         let (low, high) = *self.windows.get(customer.checked_sub(self.first)?)?;
         Some(if (low..=high).contains(&price) {
-            1.0 / (high - low)
+            (PRICES.1 - PRICES.0) / (high - low)
         } else {
             0.0
         })
@@ -93,17 +113,19 @@ pub enum Weights {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OffPolicy {
     /// Which policy.
-    pub policy: &'static str,
+    pub policy: String,
     /// Which densities.
     pub weights: Weights,
-    /// Its mean loss, known here.
+    /// Its mean revenue from a customer, known here.
     pub truth: f64,
-    /// Inverse propensity scores, stabilized, not clipped.
+    /// Estimated from the log.
     pub estimate: f64,
-    /// The lower end of the normal 95% interval.
+    /// The lower end of the 95% interval.
     pub low: f64,
     /// Its upper end.
     pub high: f64,
+    /// Whether to trust it, in words.
+    pub verdict: String,
 }
 
 impl OffPolicy {
@@ -128,7 +150,7 @@ pub fn evaluate(
             let request = EvaluateRequest {
                 log: LogSource::new([log]),
                 policies: vec![NamedPolicy {
-                    name: policy.name.to_owned(),
+                    name: policy.name.clone(),
                     policy: PolicySpec::Column {
                         density: policy.column.to_owned(),
                         predicted: None,
@@ -140,15 +162,15 @@ pub fn evaluate(
                 stabilize: true,
                 ..EvaluateRequest::default()
             };
-            let report = run(&request, &Silent)?;
-            let row = &report.rows[0];
+            let row = run(&request, &Silent)?.rows.swap_remove(0);
             rows.push(OffPolicy {
-                policy: policy.name,
+                policy: policy.name.clone(),
                 weights,
                 truth: policy.truth(customers),
                 estimate: row.estimate,
                 low: row.low,
                 high: row.high,
+                verdict: row.verdict,
             });
         }
     }

@@ -5,87 +5,116 @@ use super::figures::Figures;
 use super::policies::Weights;
 use super::{Audited, Findings};
 
-fn title(findings: &Findings) -> String {
-    let customers = thousands(findings.decisions as f64);
-    format!("Prices for {customers} customers, seed {}", findings.seed)
-}
-
 /// The report as a page, with pictures.
 pub fn page(findings: &Findings, figures: &Figures) -> Page {
-    let [losses, audit, policies] = sections(findings);
-    let pictures: [&[(&str, &Picture)]; 3] = [
-        &[("learning", &figures.learning)],
-        &[
-            ("decision", &figures.losses),
-            ("densities", &figures.densities),
-        ],
-        &[("policies", &figures.policies)],
-    ];
-    let parts = [losses, audit, policies].into_iter().zip(pictures);
+    let customers = thousands(findings.customers as f64);
     Page {
-        title: title(findings),
-        lead: Vec::new(),
-        parts: parts
-            .map(|(section, pictures)| part(section, pictures))
-            .collect(),
+        title: format!("Prices for {customers} customers"),
+        lead: vec![format!(
+            "A shop sets a price from 5 to 50 for each of {customers} customers, who buy or do not. It knows segment, country, \
+             visits, whether they came before and, from most, the income. What anyone would pay it has to learn, from \
+             sales alone. Only this demo knows the truth (seed {}).",
+            findings.seed
+        )],
+        parts: vec![
+            earned(findings, &figures.learning),
+            policies(findings, &figures.policies),
+            audit(findings),
+            method(findings, figures),
+        ],
     }
 }
 
-fn part(section: Section, pictures: &[(&str, &Picture)]) -> Part {
-    let figure = |&(name, picture): &(&str, &Picture)| Figure {
+fn figure(name: &str, alt: &str, picture: &Picture) -> Figure {
+    Figure {
         name: name.to_owned(),
         caption: String::new(),
-        alt: name.to_owned(),
+        alt: alt.to_owned(),
         picture: picture.clone(),
-    };
-    Part {
-        heading: section.title.clone(),
-        figures: pictures.iter().map(figure).collect(),
-        tables: vec![Section {
-            title: String::new(),
-            ..section
-        }],
-        ..Part::default()
     }
-}
-
-/// All sections, in order.
-fn sections(findings: &Findings) -> [Section; 3] {
-    [losses(findings), audit(findings), policies(findings)]
 }
 
 fn header<const N: usize>(names: [&str; N]) -> Vec<String> {
     names.map(String::from).to_vec()
 }
 
-fn losses(findings: &Findings) -> Section {
-    let loss = &findings.loss;
-    let tau = findings.best_smooth_tau;
-    let row = |name: String, value: f64| {
-        let above = value - loss.best_smooth;
-        vec![name, format!("{value:.4}"), format!("{above:.4}")]
-    };
-    Section {
-        title: "1. Loss while learning".into(),
-        before: format!(
-            "The mean expected loss over all decisions. The best {tau}-smooth policy knows each customer's worth and spreads each\n\
-             price over the best 1/{tau} of all. On an interval β can be computed; draws work in any action space. The log below\n\
-             is that of the learner with draws."
-        ),
-        header: header(["prices by", "mean loss", "above the best smooth"]),
-        words: 1,
-        rows: vec![
-            row("CappedIGW, β by draws".into(), loss.capped_igw),
-            row("CappedIGW, β computed".into(), loss.capped_igw_exact),
-            row("SmoothIGW".into(), loss.smooth_igw),
-            row("random, uniform on [0, 1]".into(), loss.uniform),
-            row(format!("the best {tau}-smooth policy"), loss.best_smooth),
-        ],
-        after: Vec::new(),
+fn earned(findings: &Findings, learning: &Picture) -> Part {
+    let earned = &findings.earned;
+    let possible = |value: f64| (value - earned.uniform) / (earned.best - earned.uniform);
+    let row =
+        |name: String, value: f64| vec![name, format!("{value:.2}"), percent(possible(value))];
+    Part {
+        heading: "What learning earned".to_owned(),
+        paragraphs: vec![format!(
+            "egret earned {:.2} from a customer, {} more than the best fixed price, while it learned from the first customer on.",
+            earned.egret,
+            percent(earned.egret / earned.fixed - 1.0),
+        )],
+        figures: vec![figure(
+            "learning",
+            "Revenue per customer over time: egret starts near prices at random and comes close to the best price for each",
+            learning,
+        )],
+        tables: vec![Section {
+            before: "Expected revenue, mean over all customers. Possible: 0% is prices at random, 100% the best price for each."
+                .to_owned(),
+            header: header(["prices", "revenue per customer", "of what is possible"]),
+            words: 1,
+            rows: vec![
+                row("egret, learning".into(), earned.egret),
+                row(
+                    format!("{} for everyone: the best fixed price, in hindsight", findings.fixed_price),
+                    earned.fixed,
+                ),
+                row("at random, from 5 to 50".into(), earned.uniform),
+                row("the best for each customer".into(), earned.best),
+            ],
+            ..Section::default()
+        }],
+        ..Part::default()
     }
 }
 
-fn audit(findings: &Findings) -> Section {
+fn policies(findings: &Findings, picture: &Picture) -> Part {
+    let rows = findings.ope.iter().map(|row| {
+        let weights = match row.weights {
+            Weights::Correct => "egret's",
+            Weights::KappaHat1 => "the paper's",
+        };
+        vec![
+            row.policy.clone(),
+            weights.to_owned(),
+            format!("{:.2}", row.truth),
+            format!("{:.2}", row.estimate),
+            format!("[{:.2}, {:.2}]", row.low, row.high),
+            if row.covers() { "inside" } else { "OUTSIDE" }.to_owned(),
+        ]
+    });
+    Part {
+        heading: "What other prices would have earned, without trying them".to_owned(),
+        paragraphs: vec![
+            "Every price was drawn at random, and its probability was logged. So the log can say what other policies would \
+             have earned from the same customers. That works only with the right propensities: the paper leaves out a factor \
+             between 1 and 4, and its estimates are off by as much."
+                .to_owned(),
+        ],
+        figures: vec![figure(
+            "policies",
+            "Intervals of four policies beside the truth: with egret's propensities they hold it, with the paper's they do not",
+            picture,
+        )],
+        tables: vec![Section {
+            before: "Revenue per customer, estimated by importance weighting, with 95% intervals.".to_owned(),
+            header: header(["policy", "propensities", "truth", "estimate", "95% interval", "the truth is"]),
+            words: 2,
+            rows: rows.collect(),
+            ..Section::default()
+        }],
+        ..Part::default()
+    }
+}
+
+fn audit(findings: &Findings) -> Part {
     let audits = &findings.audit;
     let row = |name: &str, audited: &Audited| {
         let findings = &audited.report.findings;
@@ -105,62 +134,58 @@ fn audit(findings: &Findings) -> Section {
         ]
     };
     let correct = &audits.correct.report.findings;
-    Section {
-        title: "2. Audit of the log".into(),
-        before: format!(
-            "`egret audit` replays every decision bit for bit and tests the logged propensities. A correct log raises an alarm\n\
-             (evidence of {} or more) with probability at most {}. The second log states g in place of the density p = g/z, as\n\
-             the paper would (κ̂ = 1).",
+    Part {
+        heading: "Can the log be believed?".to_owned(),
+        paragraphs: vec![format!(
+            "`egret audit` repeats every decision and tests the logged propensities. A correct log raises an alarm (evidence of \
+             {} or more) with probability at most {}.",
             correct.together.threshold, correct.alpha
-        ),
-        header: header([
-            "log",
-            "audit",
-            "largest evidence",
-            "alarm after",
-            "replayed equal",
-        ]),
-        words: 2,
-        rows: vec![
-            row("density p, as egret logs it", &audits.correct),
-            row("g, as if κ were 1", &audits.kappa_hat_1),
-        ],
-        after: vec![
-            format!(
-                "Events without a density: none of CappedIGW's, {} of SmoothIGW's. Those cannot be reused.",
-                percent(audits.smooth_igw_share_of_point_masses)
-            ),
-            format!(
-                "Proposals for one price: {:.0} on average, expected κτ = {:.0}.",
-                correct.proposals.mean, correct.proposals.expected
-            ),
-        ],
+        )],
+        tables: vec![Section {
+            header: header([
+                "propensities",
+                "audit",
+                "largest evidence",
+                "alarm after",
+                "repeated bit for bit",
+            ]),
+            words: 2,
+            rows: vec![
+                row("egret's", &audits.correct),
+                row("the paper's", &audits.kappa_hat_1),
+            ],
+            ..Section::default()
+        }],
+        ..Part::default()
     }
 }
 
-fn policies(findings: &Findings) -> Section {
-    let rows = findings.ope.iter().map(|row| {
-        let weights = match row.weights {
-            Weights::Correct => "q/p",
-            Weights::KappaHat1 => "q/g (κ̂ = 1)",
-        };
-        vec![
-            row.policy.to_owned(),
-            weights.to_owned(),
-            format!("{:.4}", row.truth),
-            format!("{:.4}", row.estimate),
-            format!("[{:.4}, {:.4}]", row.low, row.high),
-            if row.covers() { "covered" } else { "MISSED" }.to_owned(),
-        ]
-    });
-    Section {
-        title: "3. Off-policy evaluation: policies that were never played, from the same log".into(),
-        before: "Inverse propensity scores without clipping. Each event is weighed by τ/(τ + γ), which is known before its price is\n\
-                 drawn. Intervals are 95% normal intervals. Only this demo knows the truth."
-            .to_owned(),
-        header: header(["policy", "weights", "truth", "estimate", "95% interval", "the truth"]),
-        words: 2,
-        rows: rows.collect(),
-        after: Vec::new(),
+fn method(findings: &Findings, figures: &Figures) -> Part {
+    Part {
+        heading: "How it works".to_owned(),
+        folded: true,
+        paragraphs: vec![
+            "For each customer the learner predicts the loss f̂(x, a) of every price a: what is missing from 50, as a share. It \
+             draws the price from p(a) = g(a)/z, where g(a) = τ/(1 + γτ(f̂(x, a) − β)₊) is cut off at τ, against prices at random. \
+             Good prices are drawn often, every price sometimes, no price more than τ = 64 times as often as at random. γ grows \
+             with what was learned."
+                .to_owned(),
+            "On an interval β is computed so that z = 1. Where it is found by draws, z = 1/κ with κ between 1 and 4: egret \
+             estimates z and logs g/z, the paper logs g. The second log here is of a learner with draws."
+                .to_owned(),
+            "A policy q earned the mean of (q/p)·revenue. Each event is weighed by τ/(τ + γ), which is known before its price is \
+             drawn. Intervals are normal ones. The four policies are uniform on an eighth of all prices, or on all of them."
+                .to_owned(),
+            format!(
+                "For prices at random, 1,000 of the last prices say as much as {:.1} prices at random would: exploration is what \
+                 makes a log worth keeping, and what it costs.",
+                findings.effective_per_1000
+            ),
+        ],
+        figures: vec![
+            figure("decision", "Predicted and true revenue over the price, for one customer", &figures.decision),
+            figure("densities", "The density that the price is drawn from, for one customer", &figures.densities),
+        ],
+        ..Part::default()
     }
 }

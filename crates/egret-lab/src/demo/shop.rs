@@ -1,159 +1,211 @@
-use std::thread;
+use egret::{EventRng, Features, Interval, Objective, Stream};
 
-use egret::{
-    CappedIgw, Decision, Explorer, GammaSchedule, Interval, Loss, Model, ModelSpec, Normalization,
-    OracleSpec, OutOfRange, Settings, geometric_taus,
-};
+/// The lowest and the highest price of the shop.
+pub const PRICES: (f64, f64) = (5.0, 50.0);
 
-use super::{DemoError, NORMALIZATION};
-use crate::environment::Customer;
+/// All prices of the shop.
+pub fn prices() -> Interval {
+    Interval::new(PRICES.0, PRICES.1).expect("5 < 50")
+}
 
-/// The batch size, 8 as in the paper.
-const BATCH: usize = 8;
+/// Revenue from a customer: the price, or nothing.
+pub fn revenue() -> Objective {
+    Objective::maximize(0.0, PRICES.1).expect("0 < 50")
+}
 
-/// One decision with its outcome.
+/// One customer, with everything the shop does not know.
+///
+/// A customer of worth w buys at price a with probability σ((w − a)/3): half of those who are worth 20 buy at 20, nearly
+/// nobody does at 30. The worth depends on segment, income, country and whether the customer was here before.
 #[derive(Debug, Clone)]
-pub struct Played {
-    pub decision: Decision<f64>,
-    pub loss: Loss,
+pub struct Customer {
+    /// What the shop knows. One in eight does not tell the income.
+    pub features: Features,
+    /// Where half of such customers buy.
+    pub worth: f64,
+    /// The customer buys if this is below the probability: the same chance at every price.
+    chance: f64,
 }
 
-/// The result of a learner's run.
-#[derive(Debug)]
-pub struct Run {
-    /// All decisions in order.
-    pub played: Vec<Played>,
-    /// The model halfway, with the decisions made until then.
-    pub halfway: (usize, Model<f64>),
-    /// The model that made the last batch, with the decisions made until then.
-    pub before_last: (usize, Model<f64>),
-    /// The model at the end.
-    pub last: Model<f64>,
-}
+/// Name, share, worth at a middle income.
+const SEGMENTS: [(&str, f64, f64); 3] = [
+    ("student", 0.3, 13.0),
+    ("family", 0.45, 19.0),
+    ("business", 0.25, 29.0),
+];
+/// Name, share, how much more worth.
+const COUNTRIES: [(&str, f64, f64); 4] = [
+    ("NZ", 0.4, 0.0),
+    ("AU", 0.3, 2.0),
+    ("JP", 0.2, 5.0),
+    ("DE", 0.1, -2.0),
+];
+const RETURNING: f64 = 3.0;
+const TWICE_THE_INCOME: f64 = 4.0;
+/// How sharply customers tell prices apart.
+const SPREAD: f64 = 3.0;
 
-impl Run {
-    /// The share of events without a density.
-    pub fn share_of_point_masses(&self) -> f64 {
-        let point_mass = |played: &&Played| played.decision.propensity.density().is_none();
-        self.played.iter().filter(point_mass).count() as f64 / self.played.len() as f64
+impl Customer {
+    /// The customer who comes at `event`. Every policy of this seed meets the same one.
+    pub fn new(seed: u64, event: u64) -> Self {
+        let mut rng = EventRng::new(seed, event, Stream::World);
+        let (segment, _, base) = one_of(&SEGMENTS, rng.unit());
+        let (country, _, more) = one_of(&COUNTRIES, rng.unit());
+        let returning = rng.unit() < 0.4;
+        // About normal, with standard deviation 0.7.
+        let doublings = 0.7 * ((0..12).map(|_| rng.unit()).sum::<f64>() - 6.0);
+        let income = (400.0 * libm::exp2(doublings)).round() * 100.0;
+        let told = 0.125 < rng.unit();
+        let visits = 1 + (6.0 * rng.unit() * rng.unit()) as i64;
+        let mut features = Features::new()
+            .with("segment", segment)
+            .with("country", country)
+            .with("returning", returning)
+            .with("visits", visits);
+        if told {
+            features.set("income", income);
+        }
+        let returning = if returning { RETURNING } else { 0.0 };
+        Self {
+            features,
+            worth: base + more + returning + TWICE_THE_INCOME * doublings,
+            chance: rng.unit(),
+        }
     }
-}
 
-/// Four learners on the same customers.
-pub struct Runs {
-    /// CappedIGW with β by draws. The demo shows its log.
-    pub capped: Run,
-    /// CappedIGW with β computed.
-    pub exact: Run,
-    /// SmoothIGW.
-    pub smooth: Run,
-    /// Prices at random.
-    pub uniform: Run,
-}
+    fn probability(&self, price: f64) -> f64 {
+        1.0 / (1.0 + libm::exp((price - self.worth) / SPREAD))
+    }
 
-impl Runs {
-    /// Side by side; each is a pure function of the seed.
-    pub fn play(
-        seed: u64,
-        customers: &[Customer],
-        tick: impl Fn(usize) + Sync,
-    ) -> Result<Self, DemoError> {
-        let play = |settings| play(settings, customers, &tick);
-        let smooth = smooth_igw(seed)?;
-        thread::scope(|scope| {
-            let exact = scope.spawn(|| play(capped_igw(seed, Normalization::Exact)));
-            let smooth = scope.spawn(|| play(smooth));
-            let uniform = scope.spawn(|| play(uniform(seed)));
-            let capped = play(capped_igw(seed, NORMALIZATION));
-            let join = |thread: thread::ScopedJoinHandle<'_, Result<Run, DemoError>>| {
-                let joined = thread.join();
-                joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            Ok(Self {
-                capped: capped?,
-                exact: join(exact)?,
-                smooth: join(smooth)?,
-                uniform: join(uniform)?,
+    /// Revenue at a price: it is paid, or nothing is.
+    pub fn pays(&self, price: f64) -> f64 {
+        if self.chance < self.probability(price) {
+            price
+        } else {
+            0.0
+        }
+    }
+
+    /// Mean revenue at a price.
+    pub fn expected(&self, price: f64) -> f64 {
+        price * self.probability(price)
+    }
+
+    /// Mean revenue over prices uniform on [low, high], by Simpson's rule.
+    pub fn expected_on(&self, (low, high): (f64, f64)) -> f64 {
+        const STEPS: usize = 128;
+        let step = (high - low) / STEPS as f64;
+        let inner: f64 = (1..STEPS)
+            .map(|n| {
+                let weight = if n % 2 == 1 { 4.0 } else { 2.0 };
+                weight * self.expected(low + step * n as f64)
             })
-        })
+            .sum();
+        (self.expected(low) + inner + self.expected(high)) / (3 * STEPS) as f64
+    }
+
+    /// The largest mean revenue that any price brings. It rises up to the best price and falls from there on.
+    pub fn best(&self) -> f64 {
+        let (mut low, mut high) = PRICES;
+        for _ in 0..60 {
+            let third = (high - low) / 3.0;
+            if self.expected(low + third) < self.expected(high - third) {
+                low += third;
+            } else {
+                high -= third;
+            }
+        }
+        self.expected(0.5 * (low + high))
+    }
+
+    /// The segment, as the rule of thumb sees it.
+    pub fn segment(&self) -> usize {
+        let named =
+            |(name, _, _): &(&str, f64, f64)| self.features.get("segment") == Some(&(*name).into());
+        let found = SEGMENTS.iter().position(named);
+        found.expect("each customer has a segment")
     }
 }
 
-/// CappedIGW as in the paper, κ∞ = 4.
-pub fn capped_igw(seed: u64, normalization: Normalization) -> Settings {
-    Settings {
-        explorer: Explorer::CappedIgw(CappedIgw {
-            normalization,
-            ..CappedIgw::default()
-        }),
-        seed,
-        ..Settings::paper()
+fn one_of<'a>(choices: &[(&'a str, f64, f64)], chance: f64) -> (&'a str, f64, f64) {
+    let mut below = 0.0;
+    for &choice in choices {
+        below += choice.1;
+        if chance < below {
+            return choice;
+        }
     }
+    choices[choices.len() - 1]
 }
 
-/// SmoothIGW as in the paper.
-fn smooth_igw(seed: u64) -> Result<Settings, OutOfRange> {
-    Ok(Settings {
-        explorer: Explorer::SmoothIgw,
-        gamma: GammaSchedule::power(1.0, 100.0, 0.75)?,
-        taus: geometric_taus(2.0, 2048.0, 12)?,
-        seed,
-        ..Settings::paper()
-    })
+/// The best price for all customers alike, to 25 cents, and what it earns from each on average.
+pub fn best_fixed_price(customers: &[Customer]) -> (f64, f64) {
+    let mean = |price: f64| mean_of(customers, |customer| customer.expected(price));
+    let steps = (4.0 * (PRICES.1 - PRICES.0)) as usize;
+    let tried = (0..=steps).map(|step| PRICES.0 + 0.25 * step as f64);
+    tried
+        .map(|price| (price, mean(price)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .expect("there are prices")
 }
 
-fn uniform(seed: u64) -> Settings {
-    Settings {
-        explorer: Explorer::Uniform,
-        seed,
-        ..Settings::paper()
+/// The mean over customers.
+pub fn mean_of(customers: &[Customer], value: impl Fn(&Customer) -> f64) -> f64 {
+    customers.iter().map(value).sum::<f64>() / customers.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn customers(count: u64) -> Vec<Customer> {
+        (0..count).map(|event| Customer::new(3, event)).collect()
     }
-}
 
-/// A model that has learned nothing yet: prices from 0 to 1, and the paper's oracle.
-pub fn new_model(settings: Settings) -> Result<Model<f64>, DemoError> {
-    let mut spec = ModelSpec::new(Interval::new(0.0, 1.0)?, Customer::FEATURES);
-    spec.oracle = OracleSpec::paper();
-    Ok(Model::from_spec(spec, settings)?)
-}
+    #[test]
+    fn the_rule_of_simpson_equals_a_sum() {
+        for customer in customers(100) {
+            for (low, high) in [PRICES, (10.0, 15.0)] {
+                let steps = 4_000;
+                let at = |step| low + (high - low) * (f64::from(step) + 0.5) / f64::from(steps);
+                let sum: f64 = (0..steps).map(|step| customer.expected(at(step))).sum();
+                let expected = sum / f64::from(steps);
+                assert!((customer.expected_on((low, high)) - expected).abs() < 1e-4);
+            }
+        }
+    }
 
-/// Lets a learner price all customers, batch by batch. `tick` is called after each batch.
-fn play(
-    settings: Settings,
-    customers: &[Customer],
-    tick: &(impl Fn(usize) + Sync),
-) -> Result<Run, DemoError> {
-    let mut model = new_model(settings)?;
-    let batches = customers.len().div_ceil(BATCH);
-    let copy = |model: &Model<f64>| Model::<f64>::load(&model.save());
-    let mut played: Vec<Played> = Vec::with_capacity(customers.len());
-    let (mut halfway, mut before_last) = (None, None);
-    for (index, batch) in customers.chunks(BATCH).enumerate() {
-        let made = played.len();
-        if index == batches / 2 {
-            halfway = Some((made, copy(&model)?));
+    #[test]
+    fn no_price_beats_the_best() {
+        for customer in customers(200) {
+            let best = customer.best();
+            for step in 0..=450 {
+                let price = PRICES.0 + 0.1 * f64::from(step);
+                assert!(customer.expected(price) <= best + 1e-9);
+            }
         }
-        if index + 1 == batches {
-            before_last = Some((made, copy(&model)?));
-        }
-        for (place, customer) in batch.iter().enumerate() {
-            let event = (made + place) as u64;
-            let decision = model.decide(event, &customer.context)?;
-            let loss = customer.loss(decision.action);
-            played.push(Played { decision, loss });
-        }
-        let observed: Vec<_> = played[made..]
+    }
+
+    #[test]
+    fn customers_pay_as_often_as_they_should() {
+        // Revenue at 20 is 0 or 20: the mean of a correct shop lies beyond 5 standard errors once in a million times.
+        let all = customers(40_000);
+        let off = mean_of(&all, |customer| {
+            customer.pays(20.0) - customer.expected(20.0)
+        });
+        assert!(off.abs() < 5.0 * 10.0 / 200.0, "{off}");
+    }
+
+    #[test]
+    fn every_customer_is_worth_a_price() {
+        let all = customers(5_000);
+        let outside = all
             .iter()
-            .zip(batch)
-            .map(|(played, customer)| played.decision.observed(&customer.context, played.loss))
-            .collect();
-        model.learn_batch(&observed)?;
-        tick(batch.len());
+            .filter(|customer| !(5.0..=50.0).contains(&customer.worth));
+        assert!(outside.count() < 100);
+        assert!(
+            all.iter()
+                .any(|customer| customer.features.get("income").is_none())
+        );
     }
-    Ok(Run {
-        played,
-        halfway: halfway.expect("there is a customer"),
-        before_last: before_last.expect("there is a customer"),
-        last: model,
-    })
 }

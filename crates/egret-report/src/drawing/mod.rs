@@ -145,7 +145,7 @@ impl Drawing {
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\" \
-             font-family=\"{FAMILY}\">\n<title>{title}</title>\n\
+             font-family=\"{FAMILY}\">\n<title>{title}</title>\n<style>{DARK}</style>\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
         );
         for shape in &self.shapes {
@@ -164,6 +164,17 @@ impl Drawing {
         encoded(&pixels).expect("memory takes every byte")
     }
 }
+
+/// Where a viewer prefers dark pages: paper and ink change places, colours of data stay.
+const DARK: &str = "@media (prefers-color-scheme: dark) { \
+svg [fill='#ffffff'] { fill: #16181b } svg [stroke='#ffffff'] { stroke: #16181b } \
+svg [fill='#222222'] { fill: #e4e4e4 } svg [fill='#555555'] { fill: #b4b4b4 } \
+svg [fill='#444444'] { fill: #b4b4b4 } svg [stroke='#444444'] { stroke: #b4b4b4 } \
+svg [fill='#dedede'] { fill: #34383d } svg [stroke='#dedede'] { stroke: #34383d } \
+svg [fill='#f6f6f6'] { fill: #1d2024 } \
+svg [fill='#000000'] { fill: #f2f2f2 } svg [stroke='#000000'] { stroke: #f2f2f2 } \
+svg [fill='#6e6e6e'] { fill: #a0a0a0 } svg [stroke='#6e6e6e'] { stroke: #a0a0a0 } \
+svg [fill='#0072b2'] { fill: #3d9bd6 } svg [stroke='#0072b2'] { stroke: #3d9bd6 } }";
 
 /// Faces about as wide as the one that is measured, the widest last.
 const FAMILY: &str =

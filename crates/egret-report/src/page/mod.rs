@@ -51,6 +51,8 @@ pub struct Page {
 pub struct Part {
     /// What it is about.
     pub heading: String,
+    /// Whether a page shows its heading only, until a reader opens it.
+    pub folded: bool,
     /// Words.
     pub paragraphs: Vec<String>,
     /// What is claimed, and what was measured.
@@ -166,12 +168,18 @@ impl Page {
 impl Part {
     fn html(&self, anchor: &str) -> String {
         let heading = escape(&self.heading);
-        let mut html = format!("<section id=\"{anchor}\">\n<h2>{heading}</h2>\n");
+        let (open, close) = if self.folded {
+            let summary = format!("<details>\n<summary><h2>{heading}</h2></summary>\n");
+            (summary, "</details>\n")
+        } else {
+            (format!("<h2>{heading}</h2>\n"), "")
+        };
+        let mut html = format!("<section id=\"{anchor}\">\n{open}");
         html += &paragraphs(&self.paragraphs);
         html.extend(self.claims.iter().map(Claim::html));
         html.extend(self.figures.iter().map(Figure::html));
         html.extend(self.tables.iter().map(|table| table.under("h3")));
-        html + "</section>\n"
+        html + close + "</section>\n"
     }
 }
 
@@ -205,6 +213,7 @@ fn page(title: &str, heading: &str, sections: &str) -> String {
          <head>\n\
          <meta charset=\"utf-8\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
          <title>{}</title>\n\
          <style>{STYLE}</style>\n\
          </head>\n\
@@ -228,7 +237,10 @@ table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular
 th, td { padding: .25rem .75rem; border-bottom: 1px solid #ccc; text-align: right; white-space: nowrap }\
 .word { text-align: left }\
 .wide { overflow-x: auto }\
-svg { max-width: 100%; height: auto }\
+figure div { overflow-x: auto }\
+svg { max-width: 100%; min-width: 38rem; height: auto }\
+summary h2 { display: inline }\
+summary { margin-top: 2.5rem; cursor: pointer }\
 figure { margin: 1.5rem 0; break-inside: avoid }\
 figcaption { color: #444; font-size: .95rem }\
 nav li { margin: .25rem 0 }\
@@ -240,6 +252,7 @@ nav li { margin: .25rem 0 }\
 .partly { color: #7a5200; border-style: dashed }\
 .differs { color: #a33f00; border-width: 3px }\
 .not-tested { color: #555; border-style: dotted }\
+@media (prefers-color-scheme: dark) { body { color: #e4e4e4; background: #16181b } a { color: #6cb6e8 } th, td { border-color: #444 } figcaption, .claim dt { color: #bbb } .claim { background: #1f2226; border-color: #666 } .verdict { background: none } .agrees { color: #4fc3a1 } .partly { color: #e0b050 } .differs { color: #ff9a62 } .not-tested { color: #bbb } }\
 @media print { body { font-size: 11pt; margin: 0; max-width: none } .wide { overflow: visible } table { font-size: 9pt } thead { display: table-header-group } tr { break-inside: avoid } a { color: inherit } .claim { background: none } }";
 
 #[cfg(test)]
@@ -257,6 +270,7 @@ mod tests {
         };
         let part = Part {
             heading: EVIL.to_owned(),
+            folded: false,
             paragraphs: vec![EVIL.to_owned()],
             claims: vec![Claim {
                 claimed: EVIL.to_owned(),

@@ -162,6 +162,23 @@ impl Objective {
         }
     }
 
+    /// The same range with its least outcome as the best. Under it the mean of outcomes as shares of the range, from `low` up,
+    /// takes the place of a mean loss.
+    pub fn as_shares(&self) -> Self {
+        Self {
+            direction: Direction::Minimize,
+            ..*self
+        }
+    }
+
+    /// Where in the range the outcome of a loss lies: 0 at `low`, 1 at `high`.
+    pub fn share(&self, loss: f64) -> f64 {
+        match self.direction {
+            Direction::Maximize => 1.0 - loss,
+            Direction::Minimize => loss,
+        }
+    }
+
     /// What an outcome is called: `reward` where more is better, else `loss`.
     pub fn noun(&self) -> &'static str {
         match self.direction {
@@ -388,6 +405,9 @@ mod tests {
             let loss = objective.loss(value).expect("inside").get();
             prop_assert!((objective.value(loss) - value).abs() <= 1e-9 * (low.abs() + width));
             prop_assert!((objective.mean_loss(value) - loss).abs() <= 1e-12);
+            prop_assert!((objective.share(loss) - share).abs() <= 1e-9);
+            let back = objective.as_shares().value(objective.share(loss));
+            prop_assert!((back - value).abs() <= 1e-9 * (low.abs() + width));
             let (left, right) = objective.interval(loss - 0.1, loss + 0.2);
             prop_assert!(left < right && left <= value && value <= right);
         }
