@@ -8,17 +8,19 @@ use crate::{egret, figures, folder, stdout};
 fn json_holds_the_promised_keys() {
     let text = figures(7, 800, "keys");
     let json: Value = serde_json::from_str(&text).expect("one object");
-    for name in ["capped_igw", "smooth_igw", "uniform", "best_smooth"] {
-        let loss = json["loss"][name].as_f64().expect("a number");
-        assert!((0.0..=1.0).contains(&loss), "{name} {loss}");
+    for name in ["egret", "fixed", "uniform", "best"] {
+        let earned = json["earned"][name].as_f64().expect("a number");
+        assert!((0.0..=50.0).contains(&earned), "{name} {earned}");
     }
+    let effective = json["effective_per_1000"].as_f64().expect("a number");
+    assert!(0.0 < effective && effective <= 1_000.0);
     let rows = json["ope"].as_array().expect("a list");
-    assert_eq!(rows.len(), 6);
+    assert_eq!(rows.len(), 8);
     for (place, row) in rows.iter().enumerate() {
         let number = |key: &str| row[key].as_f64().expect("finite");
         assert!(row["policy"].is_string());
         assert_eq!(row["weights"], ["correct", "kappa_hat_1"][place % 2]);
-        assert!((0.0..=1.0).contains(&number("truth")));
+        assert!((0.0..=50.0).contains(&number("truth")));
         assert!(number("low") < number("estimate") && number("estimate") < number("high"));
     }
     let audit = &json["audit"]["correct"];
@@ -38,9 +40,11 @@ fn the_same_seed_gives_the_same_bytes_and_another_does_not() {
 #[test]
 fn learning_pays() {
     let json: Value = serde_json::from_str(&figures(7, 4_000, "pays")).expect("one object");
-    let loss = |name: &str| json["loss"][name].as_f64().expect("a number");
-    assert!(loss("best_smooth") < loss("capped_igw"));
-    assert!(loss("capped_igw") < 0.75 * loss("uniform"));
+    let earned = |name: &str| json["earned"][name].as_f64().expect("a number");
+    assert!(earned("egret") < earned("best"));
+    assert!(1.03 * earned("fixed") < earned("egret"));
+    assert!(1.5 * earned("uniform") < earned("egret"));
+    assert_eq!(json["audit"]["kappa_hat_1"]["passed"], false);
 }
 
 #[test]
@@ -53,7 +57,7 @@ fn pictures_and_page_are_well_formed_and_offline() {
         report.contains(page.to_str().expect("plain letters")),
         "{report}"
     );
-    assert_eq!(report.matches("cargo ").count(), 4, "four commands to try");
+    assert_eq!(report.matches("cargo ").count(), 5, "five commands to try");
     let html = fs::read_to_string(page).expect("written");
     check_tags(&html);
     for name in [

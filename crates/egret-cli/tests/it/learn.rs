@@ -51,7 +51,10 @@ fn a_model_is_learned_and_decides() {
         printed.contains("argmin ips: best after epoch"),
         "{printed}"
     );
-    assert!(printed.contains("mean loss on 200 test events"), "{printed}");
+    assert!(
+        printed.contains("mean loss on 200 test events"),
+        "{printed}"
+    );
     let loaded = AnyModel::load(&fs::read(&model).expect("written")).expect("a model");
     let x = Context::dense(vec![0.5; loaded.spec().context_dim]).expect("finite");
     loaded.decide(1, &x).expect("an action");

@@ -1,6 +1,6 @@
 use egret_jobs::evaluate::{EvaluateRequest, evaluate as run};
 use egret_jobs::{LogSource, NamedPolicy, PolicySpec, Silent};
-use egret_offline::{Estimator, IntervalKind};
+use egret_offline::{Estimator, IntervalKind, VerdictKind};
 use serde::Serialize;
 
 use super::DemoError;
@@ -124,7 +124,9 @@ pub struct OffPolicy {
     pub low: f64,
     /// Its upper end.
     pub high: f64,
-    /// Whether to trust it, in words.
+    /// Whether to trust it.
+    pub trusted: bool,
+    /// The same in words.
     pub verdict: String,
 }
 
@@ -170,6 +172,7 @@ pub fn evaluate(
                 estimate: row.estimate,
                 low: row.low,
                 high: row.high,
+                trusted: row.verdict_kind == VerdictKind::Trust,
                 verdict: row.verdict,
             });
         }

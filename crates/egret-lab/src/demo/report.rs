@@ -1,4 +1,4 @@
-use egret_report::numerals::{percent, thousands};
+use egret_report::numerals::{percent, short, thousands};
 use egret_report::{Figure, Page, Part, Picture, Section};
 
 use super::figures::Figures;
@@ -90,6 +90,11 @@ fn policies(findings: &Findings, picture: &Picture) -> Part {
             if row.covers() { "inside" } else { "OUTSIDE" }.to_owned(),
         ]
     });
+    let own = findings
+        .ope
+        .iter()
+        .filter(|row| row.weights == Weights::Correct);
+    let doubted = own.filter(|row| !row.trusted).count();
     Part {
         heading: "What other prices would have earned, without trying them".to_owned(),
         paragraphs: vec![
@@ -108,6 +113,11 @@ fn policies(findings: &Findings, picture: &Picture) -> Part {
             header: header(["policy", "propensities", "truth", "estimate", "95% interval", "the truth is"]),
             words: 2,
             rows: rows.collect(),
+            after: vec![format!(
+                "Of the four estimates with egret's propensities, {} may be trusted by their own account; {doubted} rest on too few \
+                 effective events, and their intervals may be too short.",
+                4 - doubted
+            )],
             ..Section::default()
         }],
         ..Part::default()
@@ -122,7 +132,7 @@ fn audit(findings: &Findings) -> Part {
         vec![
             name.to_owned(),
             if audited.passed { "passes" } else { "FAILS" }.to_owned(),
-            format!("{:.1e}", together.largest),
+            short(together.largest),
             together
                 .alarm_at
                 .map_or("–".to_owned(), |at| thousands(at as f64)),
@@ -137,7 +147,7 @@ fn audit(findings: &Findings) -> Part {
     Part {
         heading: "Can the log be believed?".to_owned(),
         paragraphs: vec![format!(
-            "`egret audit` repeats every decision and tests the logged propensities. A correct log raises an alarm (evidence of \
+            "The audit repeats every decision and tests the logged propensities. A correct log raises an alarm (evidence of \
              {} or more) with probability at most {}.",
             correct.together.threshold, correct.alpha
         )],
