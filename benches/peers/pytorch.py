@@ -253,7 +253,7 @@ def check_same_network(program: Path, folder: Path, rows: Path, data: list[list[
 
 def build_egret(target: Path) -> Path:
     say("building egret's example train_network")
-    command = ["cargo", "build", "--release", "--package", "egret", "--example", "train_network"]
+    command = ["cargo", "build", "--release", "--package", "egret-lab", "--example", "train_network"]
     if subprocess.run(command, cwd=ROOT, stdout=sys.stderr).returncode != 0:
         sys.exit("egret's side does not build")
     return target / "release" / "examples" / ("train_network.exe" if os.name == "nt" else "train_network")

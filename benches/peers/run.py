@@ -10,8 +10,9 @@ that are parsed already; the time to parse them from text is shown beside it, an
 per event of its own C++ driver when it learns its log again, text parsing included.
 
 egret runs as the example `online_setting`, which reads the stream as a CSV file (x0..x9,y), leaves
-the warm-up out of its figures, and prints a JSON object per line: {"learner", "normalizer",
-"loss", "microseconds"}, where microseconds are the mean of decision + learning.
+the warm-up out of its figures, and prints a JSON object per line: {"learner", "loss",
+"microseconds"}, where microseconds are the mean of decision + learning. Its learners are the
+default, and the paper's with each normalizer.
 """
 
 import argparse
@@ -255,7 +256,7 @@ def run_cats(arguments: str, stream: list[tuple[list[float], float]], warm: int,
 
 def build_egret(target: Path) -> Path:
     say("building egret's example online_setting")
-    command = ["cargo", "build", "--release", "--package", "egret", "--example", "online_setting"]
+    command = ["cargo", "build", "--release", "--package", "egret-lab", "--example", "online_setting"]
     if subprocess.run(command, cwd=ROOT, stdout=sys.stderr).returncode != 0:
         sys.exit("egret's side does not build; `--only vw` runs the other alone")
     return target / "release" / "examples" / ("online_setting.exe" if os.name == "nt" else "online_setting")
@@ -269,7 +270,7 @@ def run_egret(program: Path, stream: Path, warm: int) -> list[dict]:
     rows = [json.loads(line) for line in run.stdout.splitlines() if line.strip()]
     if not rows:
         sys.exit(f"{program.name} printed no result")
-    return [{**row, "name": f"egret {row['learner']} {row['normalizer']}"} for row in rows]
+    return [{**row, "name": f"egret {row['learner']}"} for row in rows]
 
 
 # The report

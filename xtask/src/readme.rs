@@ -7,18 +7,14 @@ use crate::workspace::Workspace;
 
 /// The one command that cannot run here: it is the one that is running.
 const ITSELF: &str = "cargo xtask test";
-const SECTION: &str = "## Try it";
 
-/// Runs each command of the README's section "Try it", then each example in the help of the commands and in docs.
+/// Runs each command of the README, then each example in the help of the commands and in docs.
 pub fn check(workspace: &Workspace) -> Result<()> {
     let path = workspace.root.join("README.md");
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let commands = commands(&text);
-    ensure!(
-        !commands.is_empty(),
-        "README.md has no ```sh block below `{SECTION}`"
-    );
+    ensure!(!commands.is_empty(), "README.md has no ```sh block");
     for command in commands {
         if command == ITSELF {
             println!("`{ITSELF}` is left out: it is what runs now.");
@@ -139,17 +135,12 @@ fn examples(help: &str) -> Vec<String> {
     examples
 }
 
-/// The lines of the section's `sh` blocks, without comments and empty lines. Each is a program
-/// and its arguments between spaces: no shell takes part.
+/// The lines of the `sh` blocks, without comments and empty lines. Each is a program and its arguments between spaces:
+/// no shell takes part.
 fn commands(text: &str) -> Vec<&str> {
-    let section = text
-        .lines()
-        .skip_while(|line| line.trim_end() != SECTION)
-        .skip(1)
-        .take_while(|line| !line.starts_with("## "));
     let mut in_block = false;
     let mut commands = Vec::new();
-    for line in section {
+    for line in text.lines() {
         if line.starts_with("```") {
             in_block = !in_block && line.trim_end() == "```sh";
         } else if in_block {
@@ -167,15 +158,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_shell_blocks_of_the_section_count() {
+    fn only_the_shell_blocks_count() {
         let text = "\
 # egret
 
-```sh
-not here
-```
-
-## Try it
+not this
 
 Text.
 
@@ -194,10 +181,8 @@ fn not_this() {}
 third
 ```
 
-## Speed
-
-```sh
-nor here
+```
+nor this
 ```
 ";
         assert_eq!(commands(text), ["first --flag", "second", "third"]);

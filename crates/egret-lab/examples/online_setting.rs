@@ -1,7 +1,9 @@
-//! The paper's online setting, timed: what a decision and its share of learning cost, for each normalizer.
+//! The paper's online setting, timed: what a decision and its share of learning cost, for the default learner and for
+//! the paper's with each normalizer.
 //!
 //! Corral over 12 τ from 6 to 1024, κ∞ = 4, δ = 0.05, γ = 1 + 18·t, the linear argmin-plus-dispersion oracle on
-//! ten features, batches of 8, one thread. An action a ∈ [0, 1] costs |a − y|.
+//! ten features, batches of 8, one thread. An action a ∈ [0, 1] costs |a − y|. The default learner, `Model::new`, learns
+//! after each decision, as users have it do.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -10,7 +12,7 @@ use std::{env, fs};
 
 use egret::{
     ArgminDispersion, CappedIgw, Context, Decision, EventRng, Explorer, Interval, Learner,
-    LearningRate, LinearArgmin, Loss, Normalization, Observed, Settings, Stream,
+    LearningRate, LinearArgmin, Loss, Model, Normalization, Observed, Settings, Stream,
 };
 
 const HELP: &str = "\
@@ -21,7 +23,8 @@ Usage: online_setting [OPTIONS]
   --stream FILE     contexts and targets as CSV with the header x0,...,x9,y; made up if left out
   --warm N          decisions left out of every figure [default: 4000]
   --measured N      decisions measured, where the stream is made up [default: 20000]
-  --only NAME       one normalizer: mixture, exact, betting or fixed_sample
+  --only NAME       the default learner, or the paper's with one normalizer: default, mixture, exact, betting or
+                    fixed_sample
   --seed N          of the decisions and of a stream that is made up [default: 1]
   --json            one JSON object per line
   --help            this text
@@ -33,13 +36,15 @@ beta draws, proposals, z draws
 kappa      mean of 1/z where it is known, else of proposals / tau";
 
 const FEATURES: usize = 10;
-const BATCH: usize = 8;
+const PAPER_BATCH: usize = 8;
 
-const NORMALIZERS: [(&str, Normalization); 4] = [
-    ("mixture", Normalization::Mixture),
-    ("exact", Normalization::Exact),
-    ("betting", Normalization::Betting),
-    ("fixed_sample", Normalization::FixedSample),
+/// The paper's learner with a normalizer, or the default one.
+const LEARNERS: [(&str, Option<Normalization>); 5] = [
+    ("default", None),
+    ("mixture", Some(Normalization::Mixture)),
+    ("exact", Some(Normalization::Exact)),
+    ("betting", Some(Normalization::Betting)),
+    ("fixed_sample", Some(Normalization::FixedSample)),
 ];
 
 fn main() -> ExitCode {
@@ -70,11 +75,11 @@ fn run() -> Result<(), Box<dyn Error>> {
     if !options.json {
         println!(
             "{:<13} {:>7} {:>7} {:>11} {:>10} {:>8} {:>6}",
-            "normalizer", "loss", "us", "beta draws", "proposals", "z draws", "kappa"
+            "learner", "loss", "us", "beta draws", "proposals", "z draws", "kappa"
         );
     }
     let wanted = |name: &str| options.only.as_deref().is_none_or(|only| only == name);
-    for (name, normalization) in NORMALIZERS.into_iter().filter(|(name, _)| wanted(name)) {
+    for (name, normalization) in LEARNERS.into_iter().filter(|(name, _)| wanted(name)) {
         let Means {
             loss,
             microseconds,
@@ -85,7 +90,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         } = play(normalization, options.seed, options.warm, &stream)?;
         if options.json {
             println!(
-                "{{\"learner\": \"CappedIGW\", \"normalizer\": \"{name}\", \"loss\": {loss}, \
+                "{{\"learner\": \"{name}\", \"loss\": {loss}, \
                  \"microseconds\": {microseconds}, \"beta_draws\": {beta_draws}, \
                  \"proposals\": {proposals}, \"z_draws\": {z_draws}, \"kappa\": {kappa}}}"
             );
@@ -115,15 +120,18 @@ struct Means {
     kappa: f64,
 }
 
-/// One pass over the stream, in batches of 8: decide each, then learn all.
+/// One pass over the stream in batches: decide each, then learn all.
 fn play(
-    normalization: Normalization,
+    normalization: Option<Normalization>,
     seed: u64,
     warm: usize,
     stream: &[Row],
 ) -> Result<Means, Box<dyn Error>> {
-    let mut learner = learner(normalization, seed)?;
-    let mut decisions: Vec<Decision<f64>> = Vec::with_capacity(BATCH);
+    let (mut learner, size) = match normalization {
+        Some(normalization) => (paper(normalization, seed)?, PAPER_BATCH),
+        None => (default(seed)?, 1),
+    };
+    let mut decisions: Vec<Decision<f64>> = Vec::with_capacity(size);
     let mut sums = Means {
         loss: 0.0,
         microseconds: 0.0,
@@ -133,8 +141,8 @@ fn play(
         kappa: 0.0,
     };
     let mut time = Duration::ZERO;
-    for (batch, rows) in stream.chunks(BATCH).enumerate() {
-        let first = batch * BATCH;
+    for (batch, rows) in stream.chunks(size).enumerate() {
+        let first = batch * size;
         decisions.clear();
         let start = Instant::now();
         for (place, row) in rows.iter().enumerate() {
@@ -184,14 +192,16 @@ fn play(
     })
 }
 
-fn learner(
-    normalization: Normalization,
-    seed: u64,
-) -> Result<Learner<Context, f64>, Box<dyn Error>> {
+fn default(seed: u64) -> Result<Learner<Context, f64>, Box<dyn Error>> {
+    let settings = Settings::default().with_seed(seed);
+    let model = Model::with_settings(Interval::new(0.0, 1.0)?, FEATURES, settings)?;
+    Ok(model.into_learner())
+}
+
+fn paper(normalization: Normalization, seed: u64) -> Result<Learner<Context, f64>, Box<dyn Error>> {
     let model = LinearArgmin::new(FEATURES)?;
     let oracle = ArgminDispersion::new(model, (0.0, 1.0), LearningRate::default())?;
     let actions = Interval::new(0.0, 1.0)?;
-    // The rest of the default is the paper's online setting.
     let settings = Settings {
         explorer: Explorer::CappedIgw(CappedIgw {
             normalization,
@@ -289,9 +299,9 @@ impl Options {
                 "--seed" => options.seed = whole(&flag, &mut arguments)?,
                 "--only" => {
                     let name = value(&flag, &mut arguments)?;
-                    if NORMALIZERS.iter().all(|(known, _)| *known != name) {
+                    if LEARNERS.iter().all(|(known, _)| *known != name) {
                         return Err(format!(
-                            "--only is {name:?}, expected mixture, exact, betting or fixed_sample"
+                            "--only is {name:?}, expected default, mixture, exact, betting or fixed_sample"
                         ));
                     }
                     options.only = Some(name);

@@ -3,7 +3,7 @@
 //! The oracle has learned 4,000 losses of the paper's kind and knows its break points. So `exact` samples from an envelope
 //! over monotone pieces, whatever τ is; `mixture` draws about 10τ actions from μ.
 //!
-//! `cargo run --release -p egret --example tau_curve`
+//! `cargo run --release -p egret-lab --example tau_curve`
 
 use std::error::Error;
 use std::time::Instant;
