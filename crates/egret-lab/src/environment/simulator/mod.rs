@@ -10,8 +10,8 @@
 //! | `mixed`            | one of 5 kinds and a number | each kind has its own valley               | least squares       |
 //! | `pricing`          | prices in \[0, 1\]   | the gap to the customer's worth; too high costs more | argmin           |
 //!
-//! Each problem but the last is a [`LossModel`], and [`Simulator`] makes the worlds. [`PricingSimulator`], the world of
-//! `egret demo`, has its own contexts and its own noise.
+//! Each problem but the last is a [`LossModel`], and [`Simulator`] makes the worlds. [`PricingSimulator`] has its own
+//! contexts and its own noise.
 
 mod catalogue;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use egret::{
 use crate::environment::simulator::{oracle_over, sigmoid};
 use crate::environment::{Environment, World};
 
-/// A shop that sets a price in [0, 1] for each customer: the world of `egret demo`.
+/// A shop that sets a price in [0, 1] for each customer.
 ///
 /// A [`Customer`] has 8 features, uniform on [−1, 1]. The event is the number of the round: round `t` of the world of a seed
 /// is `Customer::new(seed, t)`.
