@@ -69,8 +69,11 @@ fn text(summary: &Summary) -> String {
     row(
         "outcomes",
         format!(
-            "{} not known yet, {} by default, {} late",
-            summary.outcomes_missing, summary.outcomes_default, summary.outcomes_late
+            "{} not known yet, {} clipped, {} by default, {} late",
+            summary.outcomes_missing,
+            summary.outcomes_clipped,
+            summary.outcomes_default,
+            summary.outcomes_late
         ),
     );
     row(

@@ -55,6 +55,8 @@ pub struct Summary {
     pub outcome_mean: Option<f64>,
     /// Outcomes that are not known yet.
     pub outcomes_missing: u64,
+    /// Outcomes outside the objective's range, which count as its nearest end.
+    pub outcomes_clipped: u64,
     /// Outcomes that are the loop's default.
     pub outcomes_default: u64,
     /// Outcomes that came after the closing.

@@ -85,6 +85,8 @@ impl Tally {
             Some(loss) => self.outcomes.add(objective.value(loss.get())),
             None => summary.outcomes_missing += 1,
         }
+        let outside = |value: f64| objective.is_outside(value);
+        summary.outcomes_clipped += u64::from(record.outcome.is_some_and(outside));
         summary.outcomes_default += u64::from(record.loss_source == Some(LossSource::Default));
         summary.outcomes_late += u64::from(record.late == Some(true));
         if let Some(mode) = record.mode {

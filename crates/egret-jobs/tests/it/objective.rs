@@ -221,6 +221,17 @@ fn a_summary_has_the_mean_outcome_of_one_objective_only() {
     let (loss, value) = (of(&losses), of(&currency));
     let mean = loss.outcome_mean.expect("losses");
     assert!((value.outcome_mean.expect("outcomes") - (50.0 - 50.0 * mean)).abs() < 1e-9);
+    let mut clipped = in_currency(20);
+    for record in &mut clipped {
+        record.objective = Some(revenue().clipped());
+    }
+    clipped[3].outcome = Some(51.0);
+    clipped[3].loss = None;
+    let file = folder.path().join("clipped.jsonl");
+    write(&file, &clipped);
+    assert_eq!(of(&file).outcomes_clipped, 1);
+    assert_eq!((value.outcomes_clipped, value.outcomes_missing), (0, 30));
+    std::fs::remove_file(file).expect("written above");
     let both = of(folder.path());
     assert_eq!(both.outcome_mean, None);
     assert_eq!(both.objectives["maximize:0,50"], 300);
