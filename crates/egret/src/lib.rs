@@ -78,8 +78,8 @@ pub use measure::{
 };
 pub use model::{
     ActionError, ActionKind, ActionSpace, AnyAction, AnyModel, Contexts, DecisionLoop,
-    EmbeddingRows, EventLog, Items, Kind, KindError, LoopError, Model, ModelError, ModelSpec,
-    NoLog, Space, SpaceError,
+    EmbeddingRows, EventLog, Items, ItemsError, Kind, KindError, LoopError, Model, ModelError,
+    ModelSpec, NoLog, Space, SpaceError,
 };
 pub use normalizer::{
     BettingMartingale, Certificate, CertifiedBy, DrawBuffers, Draws, FixedSample,

@@ -20,7 +20,7 @@ pub(crate) mod space;
 pub(crate) mod spec;
 
 pub use action_kind::{ActionKind, AnyAction, Kind, KindError};
-pub use action_space::{ActionSpace, EmbeddingRows, Items};
+pub use action_space::{ActionSpace, EmbeddingRows, Items, ItemsError};
 pub use any_model::AnyModel;
 pub use decision_loop::{DecisionLoop, EventLog, LoopError, NoLog};
 pub use space::{ActionError, Space, SpaceError};

@@ -7,6 +7,7 @@ mod determinism;
 mod extremes;
 mod model;
 mod named_features;
+mod named_items;
 mod normalizers;
 mod own_normalizer;
 mod regret;
