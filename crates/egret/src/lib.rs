@@ -89,7 +89,7 @@ pub use numeric::{EventRng, OutOfRange, Stream, lanes};
 pub use oracle::{
     ActionFeatures, Aggregation, ArgminDispersion, ArgminModel, Bilinear, CoinBetting,
     CurveNetwork, CurveSettings, Embeddings, Example, FeaturesFrom, Forecaster, FourierRegression,
-    FourierSettings, FunctionOnInterval, FunctionOracle, JointFeatures, LatentOutcome,
+    FourierSettings, FunctionOnInterval, FunctionOracle, GrowError, JointFeatures, LatentOutcome,
     LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LossCurve, MonotonePieces,
     NamedFeatures, NanPrediction, NetworkArgmin, OracleSpec, OracleSpecError, OracleTextError,
     PiecewiseConstant, RegressionOracle, ScalarFeatures, Scaling, VectorFeatures, features_from,

@@ -29,10 +29,10 @@ pub use spec::{Contexts, ModelSpec};
 use std::borrow::Borrow;
 
 use crate::codec::{LoadError, framed::Frame};
-use crate::event::{Context, FeatureCounts, Objective};
+use crate::event::{Context, FeatureCounts, FeatureSchema, Objective, SchemaError};
 use crate::explorer::{DecideError, Decision, Observed};
 use crate::learner::{LearnError, Learner, ReplayError, Settings, SettingsError};
-use crate::oracle::OracleSpecError;
+use crate::oracle::{GrowError, NamedFeatures, OracleSpecError};
 
 // docs/model-format.md describes every byte.
 const FRAME: Frame = Frame {
@@ -212,6 +212,39 @@ impl<A: ActionKind> Model<A> {
         Ok(())
     }
 
+    /// The same model with a later version of its schema, made by [`FeatureSchema::grown`]: what it has learned stays, and
+    /// contexts without the new fields are decided as before. On an error nothing has changed.
+    ///
+    /// ```
+    /// use egret::{Features, FeatureSchema, FieldKind, Interval, Model};
+    ///
+    /// let schema = FeatureSchema::new().with("income", FieldKind::number())?;
+    /// let mut model = Model::new(Interval::new(5.0, 50.0)?, schema.clone())?;
+    /// let x = Features::new().with("income", 52_000).into();
+    /// let before = model.decide(0, &x)?;
+    /// model.grow(schema.grown(|schema| schema.with("country", FieldKind::category(["NZ", "AU"])))?)?;
+    /// assert_eq!(model.decide(0, &x)?, before);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn grow(&mut self, schema: FeatureSchema) -> Result<(), ModelError> {
+        let before = self.spec.features.as_ref().ok_or(ModelError::NoSchema)?;
+        schema.check_grown_from(before)?;
+        let mut oracle = A::oracle(&self.spec.at_first())?;
+        for &width in &before.widths()[1..] {
+            oracle.grow(width)?;
+        }
+        oracle.load(&self.learner.oracle.save())?;
+        for &width in &schema.widths()[before.widths().len()..] {
+            if !oracle.grow(width)? {
+                return Err(GrowError::Unread.into());
+            }
+        }
+        self.learner.oracle = Box::new(NamedFeatures::new(schema.clone(), oracle));
+        self.spec.context_dim = schema.width();
+        self.spec.features = Some(schema);
+        Ok(())
+    }
+
     /// The predicted loss of each action, in [0, 1].
     pub fn predict(&self, x: &Context, actions: &[A]) -> Result<Vec<f64>, DecideError> {
         self.learner.predict(x, actions)
@@ -275,6 +308,15 @@ pub enum ModelError {
         /// The model's.
         context_dim: usize,
     },
+    /// A model over numbers was asked to grow.
+    #[error("the model takes contexts of numbers: without a schema it cannot grow")]
+    NoSchema,
+    /// The schema is no later version of the model's.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// The oracle does not take the new columns.
+    #[error(transparent)]
+    Grow(#[from] GrowError),
     /// The bytes are not a saved model.
     #[error(transparent)]
     Load(#[from] LoadError),

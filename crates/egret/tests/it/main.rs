@@ -5,6 +5,7 @@ mod curves;
 mod dec_bound;
 mod determinism;
 mod extremes;
+mod growth;
 mod model;
 mod named_features;
 mod named_items;

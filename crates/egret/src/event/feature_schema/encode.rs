@@ -107,11 +107,20 @@ impl FeatureSchema {
                 encode_value(&named.field.kind, place, salt, value, &mut own)
             }
         };
+        // A category that a later version listed stays among the others too: what was learned of them is not lost.
+        let is_category = matches!(named.field.kind, FieldKind::Category(_));
+        let later = is_category && own.iter().any(|(column, _)| place.later <= *column);
         let told = match found {
-            Found::AsDeclared | Found::Converted => None,
-            Found::Unseen => Some((place.others, UNSEEN)),
+            Found::AsDeclared | Found::Converted if !later => None,
+            Found::AsDeclared | Found::Converted | Found::Unseen => Some((place.others, UNSEEN)),
+            Found::Missing | Found::Mismatched if place.present.is_some() => None,
             Found::Missing | Found::Mismatched => Some((place.missing, MISSING)),
         };
+        if let Some(column) = place.present
+            && !matches!(found, Found::Missing | Found::Mismatched)
+        {
+            own.push((column, 1.0));
+        }
         match told {
             None => {}
             Some((Some(column), _)) => own.push((column, 1.0)),

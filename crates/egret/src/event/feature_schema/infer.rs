@@ -65,8 +65,18 @@ impl SchemaSample {
 
     /// The schema that suits them, its fields in the order of their names.
     pub fn schema(&self) -> Result<FeatureSchema, SchemaError> {
-        let mut schema = FeatureSchema::new();
-        for (name, seen) in &self.fields {
+        self.complete(FeatureSchema::new())
+    }
+
+    /// The next version of a schema: with fields for what it lacks.
+    pub fn grown(&self, schema: &FeatureSchema) -> Result<FeatureSchema, SchemaError> {
+        schema.grown(|schema| self.complete(schema))
+    }
+
+    fn complete(&self, mut schema: FeatureSchema) -> Result<FeatureSchema, SchemaError> {
+        let known: Vec<String> = schema.fields().map(|(name, _)| name.to_owned()).collect();
+        let unknown = self.fields.iter().filter(|(name, _)| !known.contains(name));
+        for (name, seen) in unknown {
             let Some(kind) = seen.kind() else { continue };
             let mut field = Field::from(kind);
             field.optional = seen.present < self.events;
