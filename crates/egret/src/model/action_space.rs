@@ -169,15 +169,14 @@ impl Items {
     ) -> Result<Self, ItemsError> {
         let items = items.into_iter();
         let inferred = FeatureSchema::infer(items.clone())?;
-        let mut schema = FeatureSchema::new();
-        for (name, field) in inferred.fields() {
+        let folded = inferred.fields().map(|(name, field)| {
             let mut field = field.clone();
             if let FieldKind::Hashed { bits } | FieldKind::Tokens { bits } = &mut field.kind {
                 *bits = FOLDED_BITS.min(*bits);
             }
-            schema = schema.with(name, field)?;
-        }
-        Self::named(schema, items)
+            (name.to_owned(), field)
+        });
+        Self::named(FeatureSchema::new().with_fields(folded)?, items)
     }
 
     /// The same items with probabilities under μ proportional to the weights.

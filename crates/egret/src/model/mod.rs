@@ -26,12 +26,17 @@ pub use decision_loop::{DecisionLoop, EventLog, LoopError, NoLog};
 pub use space::{ActionError, Space, SpaceError};
 pub use spec::{Contexts, ModelSpec};
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
+
+use rayon::prelude::*;
 
 use crate::codec::{LoadError, framed::Frame};
-use crate::event::{Context, FeatureCounts, FeatureSchema, Objective, SchemaError};
+use crate::event::{
+    Context, ContextError, EncodeBuffers, FeatureCounts, FeatureSchema, Objective, SchemaError,
+};
 use crate::explorer::{DecideError, Decision, Observed};
 use crate::learner::{LearnError, Learner, ReplayError, Settings, SettingsError};
+use crate::numeric::pool::Pool;
 use crate::oracle::{GrowError, NamedFeatures, OracleSpecError};
 
 // docs/model-format.md describes every byte.
@@ -70,6 +75,7 @@ pub struct Model<A: ActionKind> {
     spec: ModelSpec,
     learner: Learner<Context, A>,
     counts: FeatureCounts,
+    buffers: Pool<EncodeBuffers>,
 }
 
 impl<A: ActionKind> Model<A> {
@@ -108,6 +114,7 @@ impl<A: ActionKind> Model<A> {
             spec,
             learner,
             counts,
+            buffers: Pool::default(),
         })
     }
 
@@ -175,7 +182,24 @@ impl<A: ActionKind> Model<A> {
 
     /// Chooses an action for a context.
     pub fn decide(&self, event: u64, x: &Context) -> Result<Decision<A>, DecideError> {
-        self.learner.decide(event, x)
+        self.encoded(x, |x| self.learner.decide(event, x))
+    }
+
+    /// Runs `ask` on the numbers of a context: named features are encoded once, into memory that is used again.
+    fn encoded<R>(
+        &self,
+        x: &Context,
+        ask: impl FnOnce(&Context) -> Result<R, DecideError>,
+    ) -> Result<R, DecideError> {
+        let (Some(features), Some(schema)) = (x.as_named(), &self.spec.features) else {
+            return ask(x);
+        };
+        self.buffers.with(|buffers| {
+            schema
+                .encode_into(features, None, buffers)
+                .map_err(ContextError::from)?;
+            ask(&buffers.numbers)
+        })
     }
 
     /// Decides many events in parallel; the answers are those of [`decide`](Self::decide), in order.
@@ -183,7 +207,8 @@ impl<A: ActionKind> Model<A> {
         &self,
         events: &[(u64, &Context)],
     ) -> Vec<Result<Decision<A>, DecideError>> {
-        self.learner.decide_batch(events)
+        let decide = |&(event, x): &(u64, &Context)| self.decide(event, x);
+        events.par_iter().map(decide).collect()
     }
 
     /// Learns from one event.
@@ -199,16 +224,30 @@ impl<A: ActionKind> Model<A> {
         &mut self,
         observed: &[Observed<Y, A>],
     ) -> Result<(), LearnError> {
-        self.learner.learn_batch(observed)?;
-        if let Some(schema) = &self.spec.features {
-            let named = observed
-                .iter()
-                .filter_map(|event| event.x.borrow().as_named());
-            for features in named {
-                // It was learned from, so that no schema refuses it.
-                let _ = schema.encode(features, &mut self.counts);
-            }
+        let Some(schema) = &self.spec.features else {
+            return self.learner.learn_batch(observed);
+        };
+        let mut counts = FeatureCounts::default();
+        let mut encoded = Vec::with_capacity(observed.len());
+        for event in observed {
+            let x = event.x.borrow();
+            let x = match x.as_named() {
+                None => Cow::Borrowed(x),
+                Some(features) => {
+                    let numbers = schema.encode(features, &mut counts);
+                    Cow::Owned(numbers.map_err(ContextError::from)?)
+                }
+            };
+            encoded.push(Observed {
+                x,
+                action: event.action.clone(),
+                loss: event.loss,
+                propensity: event.propensity,
+                tau: event.tau,
+            });
         }
+        self.learner.learn_batch(&encoded)?;
+        self.counts.merge(&counts);
         Ok(())
     }
 
@@ -247,12 +286,12 @@ impl<A: ActionKind> Model<A> {
 
     /// The predicted loss of each action, in [0, 1].
     pub fn predict(&self, x: &Context, actions: &[A]) -> Result<Vec<f64>, DecideError> {
-        self.learner.predict(x, actions)
+        self.encoded(x, |x| self.learner.predict(x, actions))
     }
 
     /// The action with the least predicted loss; see [`Learner::best`] for how it searches.
     pub fn best(&self, x: &Context) -> Result<A, DecideError> {
-        self.learner.best(x)
+        self.encoded(x, |x| self.learner.best(x))
     }
 
     /// Repeats a past decision and compares every field bit for bit; see [`Learner::replay`].

@@ -6,6 +6,7 @@ mod dec_bound;
 mod determinism;
 mod extremes;
 mod growth;
+mod hostile_input;
 mod model;
 mod named_features;
 mod named_items;

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Categories, FeatureSchema, Field, FieldKind, NumberScale, SchemaError};
 use crate::event::{FeatureValue, Features};
@@ -73,16 +73,17 @@ impl SchemaSample {
         schema.grown(|schema| self.complete(schema))
     }
 
-    fn complete(&self, mut schema: FeatureSchema) -> Result<FeatureSchema, SchemaError> {
-        let known: Vec<String> = schema.fields().map(|(name, _)| name.to_owned()).collect();
-        let unknown = self.fields.iter().filter(|(name, _)| !known.contains(name));
-        for (name, seen) in unknown {
-            let Some(kind) = seen.kind() else { continue };
-            let mut field = Field::from(kind);
+    fn complete(&self, schema: FeatureSchema) -> Result<FeatureSchema, SchemaError> {
+        let known: BTreeSet<String> = schema.fields().map(|(name, _)| name.to_owned()).collect();
+        let unknown = self
+            .fields
+            .iter()
+            .filter(|(name, _)| !known.contains(*name));
+        schema.with_fields(unknown.filter_map(|(name, seen)| {
+            let mut field = Field::from(seen.kind()?);
             field.optional = seen.present < self.events;
-            schema = schema.with(name.clone(), field)?;
-        }
-        Ok(schema)
+            Some((name.clone(), field))
+        }))
     }
 }
 

@@ -28,6 +28,7 @@ mod infer;
 mod layout;
 
 pub use counts::{FeatureCounts, FieldCounts};
+pub(crate) use encode::EncodeBuffers;
 pub use field::{Categories, Field, FieldKind, LogRule, NumberScale};
 pub use infer::SchemaSample;
 
@@ -120,13 +121,21 @@ impl FeatureSchema {
         name: impl Into<String>,
         field: impl Into<Field>,
     ) -> Result<Self, SchemaError> {
+        self.with_fields([(name.into(), field.into())])
+    }
+
+    /// More fields at once: the layout is made once.
+    pub(crate) fn with_fields(
+        self,
+        fields: impl IntoIterator<Item = (String, Field)>,
+    ) -> Result<Self, SchemaError> {
         let mut declared = self.declared;
-        let mut field = field.into();
-        field.since = declared.version;
-        declared.fields.push(Named {
-            name: name.into(),
-            field,
+        let since = declared.version;
+        let fields = fields.into_iter().map(|(name, field)| Named {
+            name,
+            field: Field { since, ..field },
         });
+        declared.fields.extend(fields);
         declared.try_into()
     }
 
