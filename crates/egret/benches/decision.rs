@@ -7,6 +7,7 @@
 //! | `normalizer` | β on the settings of the paper's Table 1                     | mixture below betting                  |
 //! | `decision`   | a batch of 8 decided and learned, after 4,000 decisions      | per decision: 20 µs mixture, 8 µs exact |
 //! | `tau`        | a decision at one τ                                          | exact is flat, mixture grows with τ    |
+//! | `named`      | ten named fields and ten numbers: one event decided, learned | as many numbers as the schema is wide   |
 //! | `width`      | the default model: one event of 20 features decided, learned | at most twice the first, however wide  |
 //!
 //! Groups with a throughput say so in elements: numbers, predictions or decisions a second. `--test` runs each once, on
@@ -282,23 +283,35 @@ fn width(criterion: &mut Criterion) {
         let contexts: Vec<Context> = (0..warm_batches() * BATCH as u64)
             .map(|event| present(event, columns))
             .collect();
+        let x = |event: u64| &contexts[event as usize % contexts.len()];
+        let loss = |action: f64| Loss::new((action - 0.25).abs()).expect("in range");
+        for event in 0..contexts.len() as u64 {
+            let decision = model.decide(event, x(event)).expect("an action");
+            let observed = decision.observed(x(event), loss(decision.action));
+            model.learn(&observed).expect("a good event");
+        }
+        println!("{columns} columns: a file of {} bytes", model.save().len());
         let mut event = 0;
-        let mut play = || {
-            let x = &contexts[event as usize % contexts.len()];
-            let decision = model.decide(event, x).expect("an action");
-            let loss = Loss::new((decision.action - 0.25).abs()).expect("in range");
-            model
-                .learn(&decision.observed(x, loss))
-                .expect("a good event");
-            event += 1;
-        };
-        let mut warm = false;
-        group.bench_function(format!("{columns} columns"), |bencher| {
-            if !warm {
-                (0..contexts.len()).for_each(|_| play());
-                warm = true;
-            }
-            bencher.iter(&mut play);
+        group.bench_function(format!("{columns} columns, decided"), |bencher| {
+            bencher.iter(|| {
+                event += 1;
+                black_box(model.decide(event, x(event)).expect("an action"))
+            });
+        });
+        let decided: Vec<_> = (0..contexts.len() as u64)
+            .map(|event| {
+                let decision = model.decide(event, x(event)).expect("an action");
+                let loss = loss(decision.action);
+                decision.observed(x(event), loss)
+            })
+            .collect();
+        let mut event = 0;
+        group.bench_function(format!("{columns} columns, learned"), |bencher| {
+            bencher.iter(|| {
+                event += 1;
+                let observed = &decided[event % decided.len()];
+                model.learn(observed).expect("a good event");
+            });
         });
     }
     group.finish();

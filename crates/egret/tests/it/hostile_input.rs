@@ -169,16 +169,15 @@ proptest! {
     }
 }
 
-/// Every byte of a saved model, changed in several ways, with checksums that fit.
+/// Every byte of a saved model's description and every fifth of its state, changed in several ways, with checksums that fit.
 #[test]
 fn damaged_models_are_refused_or_models() {
     for bytes in saved() {
         let state = bytes.windows(8).position(|window| window == b"egretmdl");
         let state = state.expect("a learner's state");
         let (mut refused, mut taken) = (0, 0);
-        // The frames are checked first; states of past events repeat themselves.
-        let places = (18..bytes.len() - 8).filter(|place| *place < state || state + 18 <= *place);
-        for place in places.take(2_500) {
+        let in_state = (state + 18..bytes.len() - 8).step_by(5);
+        for place in (18..state).chain(in_state) {
             for change in [0x01_u8, 0x80, 0xff] {
                 let mut damaged = bytes.clone();
                 damaged[place] ^= change;
@@ -188,12 +187,12 @@ fn damaged_models_are_refused_or_models() {
                     Ok(model) => {
                         taken += 1;
                         let x: Context = Features::new().with("age", 30).into();
-                        let _ = model.decide(7, &x);
+                        let _ = model.best(&x);
                     }
                 }
             }
         }
-        assert!(500 < refused && 500 < taken, "{refused} {taken}");
+        assert!(100 < refused && 100 < taken, "{refused} {taken}");
     }
 }
 
