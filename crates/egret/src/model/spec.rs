@@ -36,6 +36,10 @@ pub struct ModelSpec {
 
 /// What contexts are: so many numbers, or named features by a schema.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made for a model, and taken apart at once"
+)]
 #[non_exhaustive]
 pub enum Contexts {
     /// So many numbers.
