@@ -169,14 +169,14 @@ proptest! {
     }
 }
 
-/// Every byte of a saved model's description and every fifth of its state, changed in several ways, with checksums that fit.
+/// Every byte of a saved model's description and every 31st of its state, changed in several ways, with checksums that fit.
 #[test]
 fn damaged_models_are_refused_or_models() {
     for bytes in saved() {
         let state = bytes.windows(8).position(|window| window == b"egretmdl");
         let state = state.expect("a learner's state");
         let (mut refused, mut taken) = (0, 0);
-        let in_state = (state + 18..bytes.len() - 8).step_by(5);
+        let in_state = (state + 18..bytes.len() - 8).step_by(31);
         for place in (18..state).chain(in_state) {
             for change in [0x01_u8, 0x80, 0xff] {
                 let mut damaged = bytes.clone();
@@ -192,7 +192,7 @@ fn damaged_models_are_refused_or_models() {
                 }
             }
         }
-        assert!(100 < refused && 100 < taken, "{refused} {taken}");
+        assert!(50 < refused && 50 < taken, "{refused} {taken}");
     }
 }
 
