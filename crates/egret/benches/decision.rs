@@ -7,6 +7,7 @@
 //! | `normalizer` | β on the settings of the paper's Table 1                     | mixture below betting                  |
 //! | `decision`   | a batch of 8 decided and learned, after 4,000 decisions      | per decision: 20 µs mixture, 8 µs exact |
 //! | `tau`        | a decision at one τ                                          | exact is flat, mixture grows with τ    |
+//! | `named`      | ten named fields and ten numbers: one event decided, learned | as many numbers as the schema is wide   |
 //! | `width`      | the default model: one event of 20 features decided, learned | at most twice the first, however wide  |
 //!
 //! Groups with a throughput say so in elements: numbers, predictions or decisions a second. `--test` runs each once, on
@@ -16,10 +17,10 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use egret::{
-    ArgminDispersion, BettingMartingale, CappedIgw, Context, DrawBuffers, Draws, EventRng, Example,
-    Explorer, FixedSample, GammaSchedule, Igw, Interval, Learner, LearningRate, LinearArgmin, Loss,
-    LossCurve, MixtureMartingale, Model, Normalization, Normalizer, Observed, RegressionOracle,
-    Settings, Stream, Tolerance, Weight,
+    ArgminDispersion, BettingMartingale, CappedIgw, Context, Contexts, DrawBuffers, Draws,
+    EventRng, Example, Explorer, FeatureSchema, Features, FixedSample, GammaSchedule, Igw,
+    Interval, Learner, LearningRate, LinearArgmin, Loss, LossCurve, MixtureMartingale, Model,
+    Normalization, Normalizer, Observed, RegressionOracle, Settings, Stream, Tolerance, Weight,
 };
 
 const FEATURES: usize = 10;
@@ -208,6 +209,69 @@ fn tau(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Ten fields with names, of five kinds, and ten numbers: one event decided, learned.
+fn named(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("named");
+    group.throughput(Throughput::Elements(1));
+    group.sample_size(20);
+    let customer = |event: u64| -> Features {
+        let mut rng = EventRng::new(4, event, Stream::World);
+        Features::new()
+            .with("age", (100.0 * rng.unit()).round())
+            .with("income", 1e5 * rng.unit())
+            .with("visits", (9.0 * rng.unit()).round())
+            .with("spent", 100.0 * rng.unit())
+            .with("distance", rng.unit())
+            .with("returning", rng.unit() < 0.5)
+            .with("member", rng.unit() < 0.1)
+            .with("country", ["NZ", "AU", "FJ"][(3.0 * rng.unit()) as usize])
+            .with("device", ["phone", "desk"][(2.0 * rng.unit()) as usize])
+            .with("at", 1.7e9 + 1e6 * rng.unit())
+    };
+    let events = warm_batches() * BATCH as u64;
+    let customers: Vec<Features> = (0..events).map(customer).collect();
+    let schema = FeatureSchema::infer(&customers).expect("a schema");
+    let names: Vec<Context> = customers.into_iter().map(Context::named).collect();
+    let numbers: Vec<Context> = (0..events).map(context).collect();
+    let wide = numbers.iter().map(|x| {
+        let mut values = x.as_dense().expect("dense").to_vec();
+        values.resize(schema.width(), 0.5);
+        Context::dense(values).expect("finite")
+    });
+    let wide: Vec<Context> = wide.collect();
+    for (name, contexts, with) in [
+        ("10 numbers", numbers, FEATURES.into()),
+        ("as many numbers as columns", wide, schema.width().into()),
+        ("10 fields", names, Contexts::from(schema)),
+    ] {
+        let actions = Interval::new(0.0, 1.0).expect("in order");
+        let mut model = Model::new(actions, with).expect("a model");
+        let mut event = 0;
+        let mut play = || {
+            let x = &contexts[event as usize % contexts.len()];
+            let decision = model.decide(event, x).expect("an action");
+            let loss = Loss::new((decision.action - 0.25).abs()).expect("in range");
+            model
+                .learn(&decision.observed(x, loss))
+                .expect("a good event");
+            event += 1;
+        };
+        (0..contexts.len()).for_each(|_| play());
+        group.bench_function(format!("{name}, decided and learned"), |bencher| {
+            bencher.iter(&mut play);
+        });
+        let mut event = events;
+        group.bench_function(format!("{name}, decided"), |bencher| {
+            bencher.iter(|| {
+                event += 1;
+                let x = &contexts[event as usize % contexts.len()];
+                black_box(model.decide(event, x).expect("an action"))
+            });
+        });
+    }
+    group.finish();
+}
+
 /// 20 features, all that there are or at any of so many columns. No two of 4,000 contexts are alike.
 fn width(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("width");
@@ -219,23 +283,35 @@ fn width(criterion: &mut Criterion) {
         let contexts: Vec<Context> = (0..warm_batches() * BATCH as u64)
             .map(|event| present(event, columns))
             .collect();
+        let x = |event: u64| &contexts[event as usize % contexts.len()];
+        let loss = |action: f64| Loss::new((action - 0.25).abs()).expect("in range");
+        for event in 0..contexts.len() as u64 {
+            let decision = model.decide(event, x(event)).expect("an action");
+            let observed = decision.observed(x(event), loss(decision.action));
+            model.learn(&observed).expect("a good event");
+        }
+        println!("{columns} columns: a file of {} bytes", model.save().len());
         let mut event = 0;
-        let mut play = || {
-            let x = &contexts[event as usize % contexts.len()];
-            let decision = model.decide(event, x).expect("an action");
-            let loss = Loss::new((decision.action - 0.25).abs()).expect("in range");
-            model
-                .learn(&decision.observed(x, loss))
-                .expect("a good event");
-            event += 1;
-        };
-        let mut warm = false;
-        group.bench_function(format!("{columns} columns"), |bencher| {
-            if !warm {
-                (0..contexts.len()).for_each(|_| play());
-                warm = true;
-            }
-            bencher.iter(&mut play);
+        group.bench_function(format!("{columns} columns, decided"), |bencher| {
+            bencher.iter(|| {
+                event += 1;
+                black_box(model.decide(event, x(event)).expect("an action"))
+            });
+        });
+        let decided: Vec<_> = (0..contexts.len() as u64)
+            .map(|event| {
+                let decision = model.decide(event, x(event)).expect("an action");
+                let loss = loss(decision.action);
+                decision.observed(x(event), loss)
+            })
+            .collect();
+        let mut event = 0;
+        group.bench_function(format!("{columns} columns, learned"), |bencher| {
+            bencher.iter(|| {
+                event += 1;
+                let observed = &decided[event % decided.len()];
+                model.learn(observed).expect("a good event");
+            });
         });
     }
     group.finish();
@@ -317,5 +393,5 @@ fn target(x: &Context) -> f64 {
     1.0 / (1.0 + (-score).exp())
 }
 
-criterion_group!(benches, rng, fhat, normalizer, decision, tau, width);
+criterion_group!(benches, rng, fhat, normalizer, decision, tau, named, width);
 criterion_main!(benches);

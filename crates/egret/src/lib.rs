@@ -249,8 +249,8 @@ pub use measure::{
 };
 pub use model::{
     ActionError, ActionKind, ActionSpace, AnyAction, AnyModel, Contexts, DecisionLoop,
-    EmbeddingRows, EventLog, Items, Kind, KindError, LoopError, Model, ModelError, ModelSpec,
-    NoLog, Space, SpaceError,
+    EmbeddingRows, EventLog, Items, ItemsError, Kind, KindError, LoopError, Model, ModelError,
+    ModelSpec, NoLog, Space, SpaceError,
 };
 pub use normalizer::{
     BettingMartingale, Certificate, CertifiedBy, DrawBuffers, Draws, FixedSample,
@@ -260,7 +260,7 @@ pub use numeric::{EventRng, OutOfRange, Stream, lanes};
 pub use oracle::{
     ActionFeatures, Aggregation, ArgminDispersion, ArgminModel, Bilinear, CoinBetting,
     CurveNetwork, CurveSettings, Embeddings, Example, FeaturesFrom, Forecaster, FourierRegression,
-    FourierSettings, FunctionOnInterval, FunctionOracle, JointFeatures, LatentOutcome,
+    FourierSettings, FunctionOnInterval, FunctionOracle, GrowError, JointFeatures, LatentOutcome,
     LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LossCurve, MonotonePieces,
     NamedFeatures, NanPrediction, NetworkArgmin, OracleSpec, OracleSpecError, OracleTextError,
     PiecewiseConstant, RegressionOracle, ScalarFeatures, Scaling, VectorFeatures, features_from,

@@ -6,9 +6,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use egret::{
-    Action, ArgminDispersion, CappedIgw, Catalogue, Context, Explorer, FunctionOracle, Interval,
-    Item, Learner, LearningRate, LinearArgmin, Loss, Model, Normalization, Product, Settings,
-    UniformBox, Vector, Vectors,
+    Action, ArgminDispersion, CappedIgw, Catalogue, Context, Explorer, FeatureSchema, Features,
+    FieldKind, FunctionOracle, Interval, Item, Learner, LearningRate, LinearArgmin, Loss, Model,
+    Normalization, Product, Settings, UniformBox, Vector, Vectors,
 };
 
 /// The system's allocator, counting what each thread asks of it.
@@ -138,6 +138,46 @@ fn a_warm_decision_in_a_wide_context_allocates_nothing() {
     let mut learner = model.into_learner();
     for first in [100, 110, 500_000] {
         assert_eq!(warm(&mut learner, &x(first)), 0, "{first}");
+    }
+}
+
+/// Numbers, flags, categories and hashed text at the top of the context: dense and sparse.
+#[test]
+fn a_warm_decision_over_named_features_allocates_nothing() {
+    for bits in [4, 16] {
+        let schema = FeatureSchema::new()
+            .with("income", FieldKind::number())
+            .and_then(|schema| schema.with("member", FieldKind::flag()))
+            .and_then(|schema| schema.with("country", FieldKind::category(["NZ", "AU"])))
+            .and_then(|schema| schema.with("customer", FieldKind::hashed(bits)))
+            .and_then(|schema| schema.with("words", FieldKind::tokens(bits)))
+            .and_then(|schema| schema.with("at", FieldKind::time()))
+            .and_then(|schema| schema.with_interaction("country", "words", 4));
+        let measure = Interval::new(0.0, 1.0).expect("in order");
+        let mut model = Model::new(measure, schema.expect("a schema")).expect("a model");
+        let words: Vec<String> = (0..30).map(|word| format!("w{word}")).collect();
+        let x: Context = Features::new()
+            .with("income", 52_000)
+            .with("member", true)
+            .with("country", "FR")
+            .with("customer", "u7")
+            .with("words", words)
+            .with("at", "2026-11-16T08:30:00Z")
+            .into();
+        for event in 0..50 {
+            let decision = model.decide(event, &x).expect("an action");
+            let loss = Loss::new((decision.action - 0.75).abs()).expect("in range");
+            model.learn(&decision.observed(&x, loss)).expect("good");
+        }
+        let decide = || {
+            for event in 0..100 {
+                model.decide(event, &x).expect("an action");
+            }
+        };
+        decide();
+        let before = allocations();
+        decide();
+        assert_eq!(allocations() - before, 0, "{bits}");
     }
 }
 

@@ -68,6 +68,39 @@ impl Context {
         Ok(Self(Form::Sparse { dim, entries }))
     }
 
+    /// Becomes a dense context of so many numbers, zeros but for what `fill` writes, in the memory that it has.
+    pub(crate) fn refill_dense(
+        &mut self,
+        dim: usize,
+        fill: impl FnOnce(&mut [f64]),
+    ) -> Result<(), ContextError> {
+        let mut values = match &mut self.0 {
+            Form::Dense(values) => std::mem::take(values),
+            _ => Vec::new(),
+        };
+        values.clear();
+        values.resize(dim, 0.0);
+        fill(&mut values);
+        *self = Self::dense(values)?;
+        Ok(())
+    }
+
+    /// Becomes a sparse context of the entries that `fill` appends, in the memory that it has.
+    pub(crate) fn refill_sparse(
+        &mut self,
+        dim: usize,
+        fill: impl FnOnce(&mut Vec<(u32, f64)>),
+    ) -> Result<(), ContextError> {
+        let mut entries = match &mut self.0 {
+            Form::Sparse { entries, .. } => std::mem::take(entries),
+            _ => Vec::new(),
+        };
+        entries.clear();
+        fill(&mut entries);
+        *self = Self::sparse(dim, entries)?;
+        Ok(())
+    }
+
     /// How many numbers there are, zeros included: none where features have names.
     pub fn dim(&self) -> usize {
         match &self.0 {

@@ -130,13 +130,18 @@ fn leaves<'a>(
 ) {
     let above = path.len();
     for (name, value) in values {
-        path.push_str(name);
         match value {
             FeatureValue::Object(inner) => {
+                path.push_str(name);
                 path.push('.');
                 leaves(inner, path, visit);
             }
-            other => visit(path, other),
+            // At the top the name is the path, and nothing is allocated.
+            other if above == 0 => visit(name, other),
+            other => {
+                path.push_str(name);
+                visit(path, other);
+            }
         }
         path.truncate(above);
     }

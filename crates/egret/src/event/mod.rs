@@ -19,6 +19,7 @@ pub(crate) mod propensity;
 
 pub use action::{Action, Batch, Item, Vector, Vectors};
 pub use context::{Context, ContextError};
+pub(crate) use feature_schema::EncodeBuffers;
 pub use feature_schema::{
     Categories, FeatureCounts, FeatureError, FeatureSchema, Field, FieldCounts, FieldKind,
     Interaction, LogRule, NumberScale, SchemaError, SchemaSample,

@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Item, Vector};
+use crate::event::{
+    FeatureCounts, FeatureError, FeatureSchema, Features, FieldKind, Item, SchemaError, Vector,
+};
 use crate::measure::{
     BetaPrior, Catalogue, Dirichlet, Interval, LineMeasure, TruncatedNormal, UniformBox,
     UniformSphere,
@@ -17,7 +19,7 @@ use crate::numeric::OutOfRange;
 /// | several knobs at once               | [`UniformBox`]                                   | [`Vector`] |
 /// | a direction                         | [`UniformSphere`]                                | [`Vector`] |
 /// | shares of a budget                  | [`Dirichlet`]                                    | [`Vector`] |
-/// | one item of a list                  | [`Items`], with features of each                 | [`Item`]   |
+/// | one item of a list                  | [`Items`], with features of each, named or not   | [`Item`]   |
 ///
 /// If the space is known only at run time, use [`Space`] and [`AnyModel`](crate::AnyModel).
 pub trait ActionSpace {
@@ -92,11 +94,19 @@ impl ActionSpace for Dirichlet {
     }
 }
 
-/// The items of a catalogue, each with a row of features.
+/// The items of a catalogue, each with features: named values, or a row of numbers.
 ///
 /// ```
-/// use egret::{EmbeddingRows, Items, Model};
+/// use egret::{Features, Items, Model};
 ///
+/// let films = [
+///     Features::new().with("genre", "drama").with("price", 9.9),
+///     Features::new().with("genre", "comedy").with("price", 4.5),
+/// ];
+/// let model = Model::new(Items::infer(&films)?, 5)?;
+/// assert!(model.spec().embeddings.as_ref().is_some_and(|rows| rows.schema().is_some()));
+///
+/// use egret::EmbeddingRows;
 /// let songs = EmbeddingRows::new(2, vec![0.1, 0.9, 0.4, 0.4, 0.8, 0.2])?; // three songs, two numbers each
 /// let model = Model::new(Items::new(songs)?, 5)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -105,6 +115,7 @@ impl ActionSpace for Dirichlet {
 pub struct Items {
     embeddings: EmbeddingRows,
     weights: Option<Vec<f64>>,
+    counts: FeatureCounts,
 }
 
 impl Items {
@@ -114,21 +125,117 @@ impl Items {
         Ok(Self {
             embeddings,
             weights: None,
+            counts: FeatureCounts::default(),
         })
     }
 
     /// One item for each row, with probabilities under μ proportional to the weights.
     pub fn weighted(embeddings: EmbeddingRows, weights: Vec<f64>) -> Result<Self, SpaceError> {
+        Self::new(embeddings)?.with_weights(weights)
+    }
+
+    /// Items of named features, all equally likely under μ. The schema is saved with the model. It has at most 512
+    /// columns, since every item holds a row of them: give its hashed fields few bits.
+    pub fn named<'a>(
+        schema: FeatureSchema,
+        items: impl IntoIterator<Item = &'a Features>,
+    ) -> Result<Self, ItemsError> {
+        let dim = schema.width();
+        if MOST_COLUMNS < dim {
+            return Err(ItemsError::TooWide { width: dim });
+        }
+        let (mut values, mut counts) = (Vec::new(), FeatureCounts::default());
+        for (place, item) in items.into_iter().enumerate() {
+            let row = schema
+                .encode(item, &mut counts)
+                .map_err(|error| ItemsError::Features { place, error })?;
+            values.extend_from_slice(row.as_dense().expect("so few columns are dense"));
+        }
+        let rows = EmbeddingRows::new(dim, values).map_err(SpaceError::from)?;
+        let embeddings = EmbeddingRows {
+            schema: Some(schema),
+            ..rows
+        };
+        Ok(Self {
+            counts,
+            ..Self::new(embeddings)?
+        })
+    }
+
+    /// As [`named`](Self::named), by the schema that suits these items. Text of very many values, such as titles, and
+    /// lists of words are folded to 64 columns each, so that items stay short.
+    pub fn infer<'a>(
+        items: impl IntoIterator<Item = &'a Features, IntoIter: Clone>,
+    ) -> Result<Self, ItemsError> {
+        let items = items.into_iter();
+        let inferred = FeatureSchema::infer(items.clone())?;
+        let folded = inferred.fields().map(|(name, field)| {
+            let mut field = field.clone();
+            if let FieldKind::Hashed { bits } | FieldKind::Tokens { bits } = &mut field.kind {
+                *bits = FOLDED_BITS.min(*bits);
+            }
+            (name.to_owned(), field)
+        });
+        Self::named(FeatureSchema::new().with_fields(folded)?, items)
+    }
+
+    /// The same items with probabilities under μ proportional to the weights.
+    pub fn with_weights(self, weights: Vec<f64>) -> Result<Self, SpaceError> {
         let space = Space::Items {
-            count: embeddings.len(),
+            count: self.embeddings.len(),
             weights: Some(weights.clone()),
         };
         space.check()?;
         Ok(Self {
-            embeddings,
             weights: Some(weights),
+            ..self
         })
     }
+
+    /// Their features as numbers, and the schema of named ones.
+    pub fn embeddings(&self) -> &EmbeddingRows {
+        &self.embeddings
+    }
+
+    /// How often items were not as their schema says.
+    pub fn feature_counts(&self) -> &FeatureCounts {
+        &self.counts
+    }
+}
+
+/// The most columns of named items: a catalogue of a million then takes 4 GB at worst.
+const MOST_COLUMNS: usize = 512;
+
+/// Inferred text of very many values has 2^6 columns.
+const FOLDED_BITS: u8 = 6;
+
+/// Why named items are refused.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ItemsError {
+    /// A row of each item would take too much memory.
+    #[error(
+        "the schema of the items has {width} columns, and each item holds all of them: give hashed fields and tokens \
+         fewer bits, such as 6, or leave fields out, until there are at most 512"
+    )]
+    TooWide {
+        /// How many columns.
+        width: usize,
+    },
+    /// A strict schema refused an item.
+    #[error("item {place}: {error}")]
+    Features {
+        /// Which, from 0.
+        place: usize,
+        /// Why.
+        error: FeatureError,
+    },
+    /// No schema suits them.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// There are none, or too many.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
 }
 
 impl ActionSpace for Items {
@@ -143,11 +250,12 @@ impl ActionSpace for Items {
     }
 }
 
-/// A row of numbers for each item.
+/// A row of numbers for each item, and how they came from named features, if they did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EmbeddingRows {
     pub(crate) dim: usize,
     pub(crate) values: Vec<f64>,
+    schema: Option<FeatureSchema>,
 }
 
 impl EmbeddingRows {
@@ -160,7 +268,16 @@ impl EmbeddingRows {
             values.len() as f64,
             "whole rows, at least one",
         )?;
-        Ok(Self { dim, values })
+        Ok(Self {
+            dim,
+            values,
+            schema: None,
+        })
+    }
+
+    /// How named features of an item become its row.
+    pub fn schema(&self) -> Option<&FeatureSchema> {
+        self.schema.as_ref()
     }
 
     /// How many numbers a row has.

@@ -1,7 +1,7 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::event::Context;
+use crate::event::{Context, FeatureSchema};
 use crate::explorer::{DecideError, Decision, Observed};
 use crate::learner::{LearnError, Settings};
 use crate::model::{self, ActionKind, AnyAction, Kind, KindError, Model, ModelError, ModelSpec};
@@ -97,6 +97,11 @@ impl AnyModel {
         self.0.learn_batch(observed)
     }
 
+    /// As [`Model::grow`].
+    pub fn grow(&mut self, schema: FeatureSchema) -> Result<(), ModelError> {
+        self.0.grow(schema)
+    }
+
     /// As [`Model::predict`].
     pub fn predict(&self, x: &Context, actions: &[AnyAction]) -> Result<Vec<f64>, DecideError> {
         self.0.predict(x, actions)
@@ -135,6 +140,7 @@ trait ErasedModel: Send + Sync + fmt::Debug {
     ) -> Vec<Result<Decision<AnyAction>, DecideError>>;
     fn learn_batch(&mut self, observed: &[Observed<&Context, AnyAction>])
     -> Result<(), LearnError>;
+    fn grow(&mut self, schema: FeatureSchema) -> Result<(), ModelError>;
     fn predict(&self, x: &Context, actions: &[AnyAction]) -> Result<Vec<f64>, DecideError>;
     fn best(&self, x: &Context) -> Result<AnyAction, DecideError>;
 }
@@ -195,6 +201,10 @@ impl<A: ActionKind> ErasedModel for Model<A> {
             })
             .collect::<Result<Vec<_>, KindError>>();
         self.learn_batch(&typed.map_err(|error| LearnError::Action(error.to_string()))?)
+    }
+
+    fn grow(&mut self, schema: FeatureSchema) -> Result<(), ModelError> {
+        self.grow(schema)
     }
 
     fn predict(&self, x: &Context, actions: &[AnyAction]) -> Result<Vec<f64>, DecideError> {

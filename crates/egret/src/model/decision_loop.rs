@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, btree_map::Entry};
 use std::convert::Infallible;
 
-use crate::event::{Context, Loss, Outcome};
+use crate::event::{Context, FeatureSchema, Loss, Outcome, SchemaSample};
 use crate::explorer::{DecideError, Decision};
 use crate::learner::LearnError;
-use crate::model::{ActionKind, Model, ModelSpec};
+use crate::model::{ActionKind, Model, ModelError, ModelSpec};
 use crate::numeric::OutOfRange;
 
 /// A model that numbers its events and remembers each decision until its loss arrives.
@@ -39,6 +39,16 @@ pub struct DecisionLoop<A: ActionKind, L = NoLog> {
     waiting: BTreeMap<u64, (Context, Decision<A>)>,
     capacity: usize,
     expired: u64,
+    /// Events below this number that still wait were decided by a model of this description, before it grew.
+    earlier: Vec<(u64, ModelSpec)>,
+    inferring: Option<Inferring>,
+}
+
+/// A schema that is being inferred from the first contexts.
+#[derive(Debug)]
+struct Inferring {
+    events: u64,
+    sample: SchemaSample,
 }
 
 /// Where finished events go: a file, a queue, a list.
@@ -94,7 +104,57 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
             waiting: BTreeMap::new(),
             capacity: CAPACITY,
             expired: 0,
+            earlier: Vec::new(),
+            inferring: None,
         }
+    }
+
+    /// After the first so many decisions, the model [grows](Model::grow) by the fields that their contexts had and its
+    /// schema lacks, by the rules of [`SchemaSample`]. Before, the model learns without them.
+    ///
+    /// The growth stands at one event, so the same contexts and outcomes give the same bits. Decisions before it are
+    /// logged with the schema before it, and replay with a model that was saved before it. A loop that is made anew from
+    /// a saved model starts counting again.
+    ///
+    /// ```
+    /// use egret::{DecisionLoop, Features, FeatureSchema, Interval, Model};
+    ///
+    /// let model = Model::new(Interval::new(5.0, 50.0)?, FeatureSchema::new())?; // no fields yet
+    /// let mut prices = DecisionLoop::new(model).infer_features_after(20);
+    /// for customer in 0..21 {
+    ///     let x = Features::new().with("income", 1_000 * customer).with("returning", customer % 2 == 0);
+    ///     let decision = prices.decide(x)?;
+    ///     prices.outcome(decision.event, 0.5)?;
+    /// }
+    /// let schema = prices.model().spec().features.as_ref().expect("it has one");
+    /// assert_eq!(schema.fields().map(|(name, _)| name).collect::<Vec<_>>(), ["income", "returning"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn infer_features_after(mut self, events: u64) -> Self {
+        let sample = SchemaSample::new();
+        self.inferring = Some(Inferring { events, sample });
+        self
+    }
+
+    /// As [`Model::grow`]. Decisions that wait are logged with the schema that they were made with.
+    pub fn grow(&mut self, schema: FeatureSchema) -> Result<(), ModelError> {
+        let spec = self.model.spec().clone();
+        self.model.grow(schema)?;
+        if !self.waiting.is_empty() {
+            self.earlier.push((self.next_event, spec));
+        }
+        Ok(())
+    }
+
+    /// Grows the model once enough contexts were seen.
+    fn infer(&mut self) -> Result<(), ModelError> {
+        let due = |inferring: &mut Inferring| inferring.events <= inferring.sample.events();
+        let Some(Inferring { sample, .. }) = self.inferring.take_if(due) else {
+            return Ok(());
+        };
+        let schema = self.model.spec().features.as_ref();
+        let schema = schema.ok_or(ModelError::NoSchema)?;
+        self.grow(sample.grown(schema)?)
     }
 
     /// Sets how many decisions may wait for their loss: at least 1, by default 100,000.
@@ -113,9 +173,13 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
     /// Makes the decision of the next event.
     pub fn decide(&mut self, x: impl Into<Context>) -> Result<Decision<A>, LoopError<L::Error>> {
         let x = x.into();
+        self.infer()?;
         let decision = self.model.decide(self.next_event, &x)?;
         while self.capacity <= self.waiting.len() {
             self.expire_oldest()?;
+        }
+        if let (Some(inferring), Some(features)) = (&mut self.inferring, x.as_named()) {
+            inferring.sample.add(features);
         }
         self.next_event += 1;
         self.waiting.insert(decision.event, (x, decision.clone()));
@@ -140,11 +204,13 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
             return Err(LoopError::NotWaiting { event });
         };
         let (x, decision) = waiting.get();
+        let spec = spec_of(event, &self.earlier, &self.model);
         // First the log: a model that has learned what the log lacks could not be had again from it.
         self.log
-            .append(self.model.spec(), x, decision, Some(outcome))
+            .append(spec, x, decision, Some(outcome))
             .map_err(LoopError::Log)?;
         let (x, decision) = waiting.remove();
+        self.forget_specs();
         Ok(self.model.learn(&decision.observed(&x, outcome.loss))?)
     }
 
@@ -167,12 +233,21 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
             return Ok(());
         };
         let (x, decision) = oldest.get();
+        let spec = spec_of(decision.event, &self.earlier, &self.model);
         self.log
-            .append(self.model.spec(), x, decision, None)
+            .append(spec, x, decision, None)
             .map_err(LoopError::Log)?;
         oldest.remove();
         self.expired += 1;
+        self.forget_specs();
         Ok(())
+    }
+
+    /// Forgets descriptions that no waiting event was decided by.
+    fn forget_specs(&mut self) {
+        let oldest = self.waiting.keys().next().copied();
+        self.earlier
+            .retain(|(end, _)| oldest.is_some_and(|oldest| oldest < *end));
     }
 
     /// The model as it is now.
@@ -194,6 +269,16 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
     pub fn next_event(&self) -> u64 {
         self.next_event
     }
+}
+
+/// The description of the model that an event was decided by.
+fn spec_of<'a, A: ActionKind>(
+    event: u64,
+    earlier: &'a [(u64, ModelSpec)],
+    model: &'a Model<A>,
+) -> &'a ModelSpec {
+    let before = earlier.iter().find(|(end, _)| event < *end);
+    before.map_or(model.spec(), |(_, spec)| spec)
 }
 
 /// Why a call of a [`DecisionLoop`] failed.
@@ -218,6 +303,9 @@ pub enum LoopError<E> {
         /// Which event.
         event: u64,
     },
+    /// The model could not grow by the fields of the first contexts.
+    #[error(transparent)]
+    Grow(#[from] ModelError),
     /// The log refused an event. It still waits, and can be offered again.
     #[error("the event could not be logged")]
     Log(#[source] E),

@@ -20,19 +20,24 @@ pub(crate) mod space;
 pub(crate) mod spec;
 
 pub use action_kind::{ActionKind, AnyAction, Kind, KindError};
-pub use action_space::{ActionSpace, EmbeddingRows, Items};
+pub use action_space::{ActionSpace, EmbeddingRows, Items, ItemsError};
 pub use any_model::AnyModel;
 pub use decision_loop::{DecisionLoop, EventLog, LoopError, NoLog};
 pub use space::{ActionError, Space, SpaceError};
 pub use spec::{Contexts, ModelSpec};
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
+
+use rayon::prelude::*;
 
 use crate::codec::{LoadError, framed::Frame};
-use crate::event::{Context, FeatureCounts, Objective};
+use crate::event::{
+    Context, ContextError, EncodeBuffers, FeatureCounts, FeatureSchema, Objective, SchemaError,
+};
 use crate::explorer::{DecideError, Decision, Observed};
 use crate::learner::{LearnError, Learner, ReplayError, Settings, SettingsError};
-use crate::oracle::OracleSpecError;
+use crate::numeric::pool::Pool;
+use crate::oracle::{GrowError, NamedFeatures, OracleSpecError};
 
 // docs/model-format.md describes every byte.
 const FRAME: Frame = Frame {
@@ -70,6 +75,7 @@ pub struct Model<A: ActionKind> {
     spec: ModelSpec,
     learner: Learner<Context, A>,
     counts: FeatureCounts,
+    buffers: Pool<EncodeBuffers>,
 }
 
 impl<A: ActionKind> Model<A> {
@@ -108,6 +114,7 @@ impl<A: ActionKind> Model<A> {
             spec,
             learner,
             counts,
+            buffers: Pool::default(),
         })
     }
 
@@ -175,7 +182,24 @@ impl<A: ActionKind> Model<A> {
 
     /// Chooses an action for a context.
     pub fn decide(&self, event: u64, x: &Context) -> Result<Decision<A>, DecideError> {
-        self.learner.decide(event, x)
+        self.encoded(x, |x| self.learner.decide(event, x))
+    }
+
+    /// Runs `ask` on the numbers of a context: named features are encoded once, into memory that is used again.
+    fn encoded<R>(
+        &self,
+        x: &Context,
+        ask: impl FnOnce(&Context) -> Result<R, DecideError>,
+    ) -> Result<R, DecideError> {
+        let (Some(features), Some(schema)) = (x.as_named(), &self.spec.features) else {
+            return ask(x);
+        };
+        self.buffers.with(|buffers| {
+            schema
+                .encode_into(features, None, buffers)
+                .map_err(ContextError::from)?;
+            ask(&buffers.numbers)
+        })
     }
 
     /// Decides many events in parallel; the answers are those of [`decide`](Self::decide), in order.
@@ -183,7 +207,8 @@ impl<A: ActionKind> Model<A> {
         &self,
         events: &[(u64, &Context)],
     ) -> Vec<Result<Decision<A>, DecideError>> {
-        self.learner.decide_batch(events)
+        let decide = |&(event, x): &(u64, &Context)| self.decide(event, x);
+        events.par_iter().map(decide).collect()
     }
 
     /// Learns from one event.
@@ -199,22 +224,69 @@ impl<A: ActionKind> Model<A> {
         &mut self,
         observed: &[Observed<Y, A>],
     ) -> Result<(), LearnError> {
-        self.learner.learn_batch(observed)?;
-        if let Some(schema) = &self.spec.features {
-            let named = observed
-                .iter()
-                .filter_map(|event| event.x.borrow().as_named());
-            for features in named {
-                // It was learned from, so that no schema refuses it.
-                let _ = schema.encode(features, &mut self.counts);
+        let Some(schema) = &self.spec.features else {
+            return self.learner.learn_batch(observed);
+        };
+        let mut counts = FeatureCounts::default();
+        let mut encoded = Vec::with_capacity(observed.len());
+        for event in observed {
+            let x = event.x.borrow();
+            let x = match x.as_named() {
+                None => Cow::Borrowed(x),
+                Some(features) => {
+                    let numbers = schema.encode(features, &mut counts);
+                    Cow::Owned(numbers.map_err(ContextError::from)?)
+                }
+            };
+            encoded.push(Observed {
+                x,
+                action: event.action.clone(),
+                loss: event.loss,
+                propensity: event.propensity,
+                tau: event.tau,
+            });
+        }
+        self.learner.learn_batch(&encoded)?;
+        self.counts.merge(&counts);
+        Ok(())
+    }
+
+    /// The same model with a later version of its schema, made by [`FeatureSchema::grown`]: what it has learned stays, and
+    /// contexts without the new fields are decided as before. On an error nothing has changed.
+    ///
+    /// ```
+    /// use egret::{Features, FeatureSchema, FieldKind, Interval, Model};
+    ///
+    /// let schema = FeatureSchema::new().with("income", FieldKind::number())?;
+    /// let mut model = Model::new(Interval::new(5.0, 50.0)?, schema.clone())?;
+    /// let x = Features::new().with("income", 52_000).into();
+    /// let before = model.decide(0, &x)?;
+    /// model.grow(schema.grown(|schema| schema.with("country", FieldKind::category(["NZ", "AU"])))?)?;
+    /// assert_eq!(model.decide(0, &x)?, before);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn grow(&mut self, schema: FeatureSchema) -> Result<(), ModelError> {
+        let before = self.spec.features.as_ref().ok_or(ModelError::NoSchema)?;
+        schema.check_grown_from(before)?;
+        let mut oracle = A::oracle(&self.spec.at_first())?;
+        for &width in &before.widths()[1..] {
+            oracle.grow(width)?;
+        }
+        oracle.load(&self.learner.oracle.save())?;
+        for &width in &schema.widths()[before.widths().len()..] {
+            if !oracle.grow(width)? {
+                return Err(GrowError::Unread.into());
             }
         }
+        self.learner.oracle = Box::new(NamedFeatures::new(schema.clone(), oracle));
+        self.spec.context_dim = schema.width();
+        self.spec.features = Some(schema);
         Ok(())
     }
 
     /// The predicted outcome of each action, in the units of the objective.
     pub fn predict(&self, x: &Context, actions: &[A]) -> Result<Vec<f64>, DecideError> {
-        let mut predicted = self.learner.predict(x, actions)?;
+        let mut predicted = self.encoded(x, |x| self.learner.predict(x, actions))?;
         for outcome in &mut predicted {
             *outcome = self.spec.objective.value(*outcome);
         }
@@ -223,7 +295,7 @@ impl<A: ActionKind> Model<A> {
 
     /// The action with the best predicted outcome; see [`Learner::best`] for how it searches.
     pub fn best(&self, x: &Context) -> Result<A, DecideError> {
-        self.learner.best(x)
+        self.encoded(x, |x| self.learner.best(x))
     }
 
     /// Repeats a past decision and compares every field bit for bit; see [`Learner::replay`].
@@ -279,6 +351,15 @@ pub enum ModelError {
         /// The model's.
         context_dim: usize,
     },
+    /// A model over numbers was asked to grow.
+    #[error("the model takes contexts of numbers: without a schema it cannot grow")]
+    NoSchema,
+    /// The schema is no later version of the model's.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// The oracle does not take the new columns.
+    #[error(transparent)]
+    Grow(#[from] GrowError),
     /// The bytes are not a saved model.
     #[error(transparent)]
     Load(#[from] LoadError),

@@ -4,8 +4,8 @@ use crate::event::{Action, Batch, Context, FeatureSchema, Item, Objective, Vecto
 use crate::model::{ActionKind, ActionSpace, EmbeddingRows, Space};
 use crate::numeric::{EventRng, OutOfRange, lanes};
 use crate::oracle::{
-    ActionFeatures, Embeddings, NamedFeatures, OracleSpec, OracleSpecError, RegressionOracle,
-    Scaling, VectorFeatures,
+    ActionFeatures, Embeddings, GrowError, NamedFeatures, OracleSpec, OracleSpecError,
+    RegressionOracle, Scaling, VectorFeatures,
 };
 
 /// The description of a model before it learns: action space, context, oracle.
@@ -36,6 +36,10 @@ pub struct ModelSpec {
 
 /// What contexts are: so many numbers, or named features by a schema.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made for a model, and taken apart at once"
+)]
 #[non_exhaustive]
 pub enum Contexts {
     /// So many numbers.
@@ -137,7 +141,7 @@ impl ModelSpec {
         &self,
     ) -> Result<Box<dyn RegressionOracle<Context, f64>>, OracleSpecError> {
         let bounds = self.space.bounds().ok_or(OracleSpecError::NotAnInterval)?;
-        Ok(self.named(self.oracle.on(bounds, self.context_dim)?))
+        self.named(self.oracle.on(bounds, self.first_dim())?)
     }
 
     pub(crate) fn vector_oracle(
@@ -152,8 +156,8 @@ impl ModelSpec {
         let scaling = scaling_of(&coordinates, &draws);
         let oracle = self
             .oracle
-            .over_scaled(self.context_dim, &coordinates, &scaling)?;
-        Ok(self.named(oracle))
+            .over_scaled(self.first_dim(), &coordinates, &scaling)?;
+        self.named(oracle)
     }
 
     pub(crate) fn item_oracle(
@@ -181,18 +185,39 @@ impl ModelSpec {
         let scaling = scaling_of(&embeddings, &draws);
         let oracle = self
             .oracle
-            .over_scaled(self.context_dim, &embeddings, &scaling)?;
-        Ok(self.named(oracle))
+            .over_scaled(self.first_dim(), &embeddings, &scaling)?;
+        self.named(oracle)
     }
 
-    /// The oracle, for named features where there is a schema.
+    /// How many numbers a context had by the first version of the schema: an oracle starts there and grows.
+    fn first_dim(&self) -> usize {
+        let widths = self.features.as_ref().map(FeatureSchema::widths);
+        widths.map_or(self.context_dim, |widths| widths[0])
+    }
+
+    /// The oracle, for named features where there is a schema: grown as that has, so that it has the shape of one that
+    /// grew while it learned.
     fn named<A: Action>(
         &self,
-        oracle: Box<dyn RegressionOracle<Context, A>>,
-    ) -> Box<dyn RegressionOracle<Context, A>> {
-        match &self.features {
-            Some(schema) => Box::new(NamedFeatures::new(schema.clone(), oracle)),
-            None => oracle,
+        mut oracle: Box<dyn RegressionOracle<Context, A>>,
+    ) -> Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError> {
+        let Some(schema) = &self.features else {
+            return Ok(oracle);
+        };
+        for &width in &schema.widths()[1..] {
+            if !oracle.grow(width)? {
+                return Err(GrowError::Unread.into());
+            }
+        }
+        Ok(Box::new(NamedFeatures::new(schema.clone(), oracle)))
+    }
+
+    /// The description of the same oracle without names: of contexts as the first version of the schema has them.
+    pub(crate) fn at_first(&self) -> Self {
+        Self {
+            context_dim: self.first_dim(),
+            features: None,
+            ..self.clone()
         }
     }
 }

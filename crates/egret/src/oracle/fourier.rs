@@ -8,7 +8,7 @@ use crate::numeric::{
     lanes::{self, LANES, tree},
 };
 use crate::oracle::{
-    ActionFeatures, CoinBetting, Example, RegressionOracle,
+    ActionFeatures, CoinBetting, Example, GrowError, RegressionOracle,
     features::{
         blocks::in_blocks,
         limits::{check_action, check_count, check_size},
@@ -111,13 +111,7 @@ impl<E> FourierRegression<E> {
             "[1e-30, 1e30]",
         )?;
         check_count("action features", actions.dim())?;
-        let inputs = settings.context_dim.saturating_add(actions.dim());
-        OutOfRange::unless(
-            inputs <= (1 << 28) / d,
-            "features of context and action",
-            inputs as f64,
-            "[1, 2^28 / features]",
-        )?;
+        let inputs = check_inputs(settings.context_dim, actions.dim(), d)?;
         // The last event: no simulation that shares the seed gets as far.
         let mut rng = EventRng::new(settings.seed, u64::MAX, Stream::World);
         let mut shifts = vec![0.0; d];
@@ -128,7 +122,7 @@ impl<E> FourierRegression<E> {
         let mut omega = vec![0.0; inputs * d];
         rng.fill_unit(&mut omega);
         for weight in &mut omega {
-            *weight = scale * libm::tan(std::f64::consts::PI * (*weight - 0.5));
+            *weight = cauchy(scale, *weight);
         }
         // A wealth of 1/√D: the first step moves a score by less than 1.
         let optimizer = CoinBetting::new(d + 1, 1.0 / (d as f64).sqrt())?;
@@ -264,6 +258,51 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for FourierRe
         saved_state::expect_same("action features", &saved.action_features, &dim)?;
         self.optimizer.load(saved.bettors)
     }
+
+    /// The ω of each new feature is drawn from the seed and its place.
+    fn grow(&mut self, dim: usize) -> Result<bool, GrowError> {
+        let FourierSettings {
+            context_dim,
+            features,
+            scale,
+            seed,
+        } = self.settings;
+        check_inputs(dim, self.actions.dim(), features)?;
+        let mut more = vec![0.0; dim.saturating_sub(context_dim) * features];
+        for (feature, omega) in (context_dim..).zip(more.chunks_exact_mut(features)) {
+            // No simulation that shares the seed gets as far, and the first draw takes the last event.
+            let event = u64::MAX - 1 - feature as u64;
+            EventRng::new(seed, event, Stream::World).fill_unit(omega);
+            for weight in omega {
+                *weight = cauchy(scale, *weight);
+            }
+        }
+        let end = context_dim * features;
+        self.omega.splice(end..end, more);
+        self.settings.context_dim = dim;
+        Ok(true)
+    }
+}
+
+/// The Cauchy variate of a uniform one.
+fn cauchy(scale: f64, unit: f64) -> f64 {
+    scale * libm::tan(std::f64::consts::PI * (unit - 0.5))
+}
+
+/// How many features context and action have, if ω has room for them.
+fn check_inputs(
+    context_dim: usize,
+    action_dim: usize,
+    features: usize,
+) -> Result<usize, OutOfRange> {
+    let inputs = context_dim.saturating_add(action_dim);
+    OutOfRange::unless(
+        inputs <= (1 << 28) / features,
+        "features of context and action",
+        inputs as f64,
+        "[1, 2^28 / features]",
+    )?;
+    Ok(inputs)
 }
 
 const KIND: &str = "Fourier regression";

@@ -4,7 +4,7 @@ use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, Batch, ContextError};
 use crate::numeric::{OutOfRange, lanes};
 use crate::oracle::{
-    Example, JointFeatures, RegressionOracle,
+    Example, GrowError, JointFeatures, RegressionOracle,
     features::{
         blocks::in_blocks,
         limits::{check_action, check_count},
@@ -220,7 +220,31 @@ impl<X: ?Sized, A: Action, F: JointFeatures<X, A>> RegressionOracle<X, A> for Li
         self.root = saved.root;
         Ok(())
     }
+
+    /// The new weights are 0, with the prior of a new regression. Beyond 1,024 weights it does not read the new features.
+    fn grow(&mut self, dim: usize) -> Result<bool, GrowError> {
+        let before = self.features.dim();
+        let read = self
+            .features
+            .grow(dim, MOST_GROWN)
+            .ok_or(GrowError::Oracle("linear regression on these features"))?;
+        let d = self.features.dim();
+        let mut root = vec![0.0; d * d];
+        let rows = self.root.chunks_exact(before);
+        for (new, old) in root.chunks_exact_mut(d).zip(rows) {
+            new[..before].copy_from_slice(old);
+        }
+        for place in before..d {
+            root[place * d + place] = 1.0 / self.lambda.sqrt();
+        }
+        self.root = root;
+        self.theta.resize(d, 0.0);
+        Ok(read)
+    }
 }
+
+/// Learning costs the square of the number of weights, so that growth stops here.
+const MOST_GROWN: usize = 1024;
 
 const KIND: &str = "linear regression";
 

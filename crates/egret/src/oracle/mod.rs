@@ -44,6 +44,7 @@ pub use text::OracleTextError;
 
 use crate::codec::LoadError;
 use crate::event::{Action, Batch, ContextError, PseudoLoss, Weight};
+use crate::numeric::OutOfRange;
 
 /// f̂, the predicted loss: learns online, predicts in batches.
 ///
@@ -71,10 +72,36 @@ pub trait RegressionOracle<X: ?Sized, A: Action>: Send + Sync {
     /// Restores a saved state; on an error nothing has changed.
     fn load(&mut self, state: &[u8]) -> Result<(), LoadError>;
 
+    /// Takes contexts of `dim` features from now on, more than before, the new ones last. What was learned stays: f̂ does
+    /// not change where the new features are 0. Returns whether it reads them. After an error the oracle is of no use.
+    fn grow(&mut self, _dim: usize) -> Result<bool, GrowError> {
+        Err(GrowError::Oracle(std::any::type_name::<Self>()))
+    }
+
     /// The monotone pieces on an interval, if the oracle knows them.
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
         None
     }
+}
+
+/// Why an oracle does not take longer contexts.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GrowError {
+    /// This oracle never does.
+    #[error(
+        "the oracle {0} cannot grow: make a new model with the new schema and train it on the log"
+    )]
+    Oracle(&'static str),
+    /// It would be too large.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+    /// It could not learn from the new features.
+    #[error(
+        "no part of the oracle would read the new columns, as least squares has at most 1,024 weights: make a new model \
+         with the new schema and another oracle, and train it on the log"
+    )]
+    Unread,
 }
 
 /// An oracle on an interval that knows its minimum and its monotone pieces.

@@ -4,9 +4,9 @@ use crate::event::{Action, Context};
 use crate::numeric::OutOfRange;
 use crate::oracle::{
     ActionFeatures, Aggregation, ArgminDispersion, Bilinear, CurveNetwork, CurveSettings,
-    Forecaster, FourierRegression, FourierSettings, LatentOutcome, LatentOutcomeSettings,
-    LearningRate, LinearArgmin, LinearRegression, NetworkArgmin, PiecewiseConstant,
-    RegressionOracle, ScalarFeatures, Scaling,
+    Forecaster, FourierRegression, FourierSettings, GrowError, LatentOutcome,
+    LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, NetworkArgmin,
+    PiecewiseConstant, RegressionOracle, ScalarFeatures, Scaling,
 };
 
 /// A regression oracle as data: kind and settings, nothing learned. It parses from a short text.
@@ -342,6 +342,9 @@ pub enum OracleSpecError {
          action space"
     )]
     NotAnInterval,
+    /// It cannot take the columns that a later version of the schema brought.
+    #[error(transparent)]
+    Grow(#[from] GrowError),
     /// Items without features.
     #[error("a catalogue needs embeddings: one row of numbers for each item")]
     NoEmbeddings,

@@ -14,8 +14,24 @@ pub(super) const TIME_COLUMNS: usize = 6;
 /// Contexts of up to so many columns are dense, longer ones sparse.
 const DENSE: usize = 512;
 
-/// The columns of one field that are not 0.
-type Entries = SmallVec<[(u32, f64); 4]>;
+/// What encoding writes to. The context in it is the last one encoded.
+#[derive(Debug)]
+pub(crate) struct EncodeBuffers {
+    entries: Vec<(u32, f64)>,
+    /// Where each field's entries end: interactions look them up.
+    ends: Vec<usize>,
+    pub(crate) numbers: Context,
+}
+
+impl Default for EncodeBuffers {
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            ends: Vec::new(),
+            numbers: Context::dense(Vec::new()).expect("no number is not finite"),
+        }
+    }
+}
 
 /// What a value was found to be.
 #[derive(Clone, Copy)]
@@ -46,9 +62,22 @@ impl FeatureSchema {
     pub(crate) fn numbers(
         &self,
         features: &Features,
-        mut counts: Option<&mut FeatureCounts>,
+        counts: Option<&mut FeatureCounts>,
     ) -> Result<Context, FeatureError> {
-        let mut values: Vec<Option<&FeatureValue>> = vec![None; self.layout.fields.len()];
+        let mut buffers = EncodeBuffers::default();
+        self.encode_into(features, counts, &mut buffers)?;
+        Ok(buffers.numbers)
+    }
+
+    /// The same into buffers, which soon allocate nothing.
+    pub(crate) fn encode_into(
+        &self,
+        features: &Features,
+        mut counts: Option<&mut FeatureCounts>,
+        buffers: &mut EncodeBuffers,
+    ) -> Result<(), FeatureError> {
+        let mut values: SmallVec<[Option<&FeatureValue>; 64]> =
+            SmallVec::from_elem(None, self.layout.fields.len());
         let mut unknown = None;
         features.for_each_leaf(|name, value| match self.layout.by_name.get(name) {
             Some(&index) => values[index] = Some(value),
@@ -64,14 +93,18 @@ impl FeatureSchema {
         if let Some(field) = unknown {
             return Err(FeatureError::Unknown { field });
         }
-        let mut entries: Vec<(u32, f64)> = Vec::with_capacity(2 * values.len());
-        // Where each field's entries end: interactions look them up.
-        let mut ends = Vec::with_capacity(values.len());
+        let EncodeBuffers {
+            entries,
+            ends,
+            numbers,
+        } = buffers;
+        entries.clear();
+        ends.clear();
         let mut shared = [false; 2];
         let fields = self.declared.fields.iter().zip(&self.layout.fields);
         for ((named, place), value) in fields.zip(values) {
             if named.field.log != LogRule::Drop {
-                let found = self.append(named, place, value, &mut entries, &mut shared);
+                let found = self.append(named, place, value, entries, &mut shared);
                 if let Some(counts) = &mut counts {
                     found.count(&named.name, counts);
                 }
@@ -81,13 +114,14 @@ impl FeatureSchema {
             }
             ends.push(entries.len());
         }
-        self.multiply(&ends, &mut entries);
+        self.multiply(ends, entries);
         for (column, flag) in [MISSING, UNSEEN].into_iter().zip(shared) {
             if flag {
                 entries.push((column, 1.0));
             }
         }
-        Ok(self.context(entries))
+        self.write(entries, numbers);
+        Ok(())
     }
 
     /// Appends the columns of a field that are not 0; `shared` are those that all fields share.
@@ -99,25 +133,40 @@ impl FeatureSchema {
         entries: &mut Vec<(u32, f64)>,
         shared: &mut [bool; 2],
     ) -> Found {
-        let mut own = Entries::new();
+        let start = entries.len();
         let found = match value {
             None | Some(FeatureValue::Missing) => Found::Missing,
             Some(value) => {
                 let salt = self.declared.salt;
-                encode_value(&named.field.kind, place, salt, value, &mut own)
+                let found = encode_value(&named.field.kind, place, salt, value, entries);
+                if let Found::Mismatched = found {
+                    entries.truncate(start);
+                }
+                found
             }
         };
+        // A category that a later version listed stays among the others too: what was learned of them is not lost.
+        let is_category = matches!(named.field.kind, FieldKind::Category(_));
+        let later = is_category
+            && entries[start..]
+                .iter()
+                .any(|(column, _)| place.later <= *column);
         let told = match found {
-            Found::AsDeclared | Found::Converted => None,
-            Found::Unseen => Some((place.others, UNSEEN)),
+            Found::AsDeclared | Found::Converted if !later => None,
+            Found::AsDeclared | Found::Converted | Found::Unseen => Some((place.others, UNSEEN)),
+            Found::Missing | Found::Mismatched if place.present.is_some() => None,
             Found::Missing | Found::Mismatched => Some((place.missing, MISSING)),
         };
+        if let Some(column) = place.present
+            && !matches!(found, Found::Missing | Found::Mismatched)
+        {
+            entries.push((column, 1.0));
+        }
         match told {
             None => {}
-            Some((Some(column), _)) => own.push((column, 1.0)),
+            Some((Some(column), _)) => entries.push((column, 1.0)),
             Some((None, column)) => shared[column as usize] = true,
         }
-        entries.extend(own);
         found
     }
 
@@ -138,34 +187,43 @@ impl FeatureSchema {
                     let ((a, left), (b, right)) = (entries[one], entries[other]);
                     let hash = hashing::combine(u64::from(a), u64::from(b));
                     let (column, sign) = hashing::place(hash, product.bits);
-                    entries.push((first + column, sign * left * right));
+                    let product = (sign * left * right).clamp(-1e30, 1e30);
+                    entries.push((first + column, product));
                 }
             }
         }
     }
 
-    fn context(&self, mut entries: Vec<(u32, f64)>) -> Context {
+    /// Makes `numbers` the context of these entries.
+    fn write(&self, entries: &mut Vec<(u32, f64)>, numbers: &mut Context) {
         let width = self.width();
-        // A sum of two huge values is the one thing that could leave the numbers.
-        let bounded = |value: f64| value.clamp(-1e30, 1e30);
+        // Sums of huge values are the one thing that could leave what oracles compute with.
+        let sum = |one: f64, other: f64| (one + other).clamp(-1e30, 1e30);
         let made = if width <= DENSE {
-            let mut dense = vec![0.0; width];
-            for (column, value) in entries {
-                dense[column as usize] += bounded(value);
-            }
-            Context::dense(dense)
-        } else {
-            entries.sort_by_key(|(column, _)| *column);
-            let mut merged: Vec<(u32, f64)> = Vec::with_capacity(entries.len());
-            for (column, value) in entries {
-                match merged.last_mut() {
-                    Some(last) if last.0 == column => last.1 += bounded(value),
-                    _ => merged.push((column, bounded(value))),
+            numbers.refill_dense(width, |dense| {
+                for &mut (column, value) in entries {
+                    let place = &mut dense[column as usize];
+                    *place = sum(*place, value);
                 }
-            }
-            Context::sparse(width, merged)
+            })
+        } else {
+            // By value too, so that the order of sums is one order.
+            entries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            entries.dedup_by(|next, kept| {
+                let same = next.0 == kept.0;
+                if same {
+                    kept.1 = sum(kept.1, next.1);
+                }
+                same
+            });
+            numbers.refill_sparse(width, |sparse| {
+                let bounded = entries
+                    .iter()
+                    .map(|(column, value)| (*column, sum(*value, 0.0)));
+                sparse.extend(bounded);
+            })
         };
-        made.expect("columns are below the width, values bounded")
+        made.expect("columns are below the width, values bounded");
     }
 }
 
@@ -198,12 +256,13 @@ impl Found {
     }
 }
 
+/// Appends the columns of a value that are not 0; what was appended of a mismatched one is to be taken away.
 fn encode_value(
     kind: &FieldKind,
     place: &Place,
     salt: u64,
     value: &FeatureValue,
-    out: &mut Entries,
+    out: &mut Vec<(u32, f64)>,
 ) -> Found {
     match kind {
         FieldKind::Number(scale) => match number(value) {
@@ -255,7 +314,6 @@ fn encode_value(
             let size = 1.0 / (tokens.len().max(1) as f64).sqrt();
             for token in tokens {
                 let Some(hash) = hash_of_category(salt, token) else {
-                    out.clear();
                     return Found::Mismatched;
                 };
                 let (column, sign) = hashing::place(hash, *bits);
@@ -272,7 +330,6 @@ fn encode_value(
             }
             for (column, value) in (place.first..).zip(values) {
                 let Some((number, Found::AsDeclared)) = number(value) else {
-                    out.clear();
                     return Found::Mismatched;
                 };
                 out.push((column, number));

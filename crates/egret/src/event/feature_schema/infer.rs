@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Categories, FeatureSchema, Field, FieldKind, NumberScale, SchemaError};
 use crate::event::{FeatureValue, Features};
@@ -65,14 +65,25 @@ impl SchemaSample {
 
     /// The schema that suits them, its fields in the order of their names.
     pub fn schema(&self) -> Result<FeatureSchema, SchemaError> {
-        let mut schema = FeatureSchema::new();
-        for (name, seen) in &self.fields {
-            let Some(kind) = seen.kind() else { continue };
-            let mut field = Field::from(kind);
+        self.complete(FeatureSchema::new())
+    }
+
+    /// The next version of a schema: with fields for what it lacks.
+    pub fn grown(&self, schema: &FeatureSchema) -> Result<FeatureSchema, SchemaError> {
+        schema.grown(|schema| self.complete(schema))
+    }
+
+    fn complete(&self, schema: FeatureSchema) -> Result<FeatureSchema, SchemaError> {
+        let known: BTreeSet<String> = schema.fields().map(|(name, _)| name.to_owned()).collect();
+        let unknown = self
+            .fields
+            .iter()
+            .filter(|(name, _)| !known.contains(*name));
+        schema.with_fields(unknown.filter_map(|(name, seen)| {
+            let mut field = Field::from(seen.kind()?);
             field.optional = seen.present < self.events;
-            schema = schema.with(name.clone(), field)?;
-        }
-        Ok(schema)
+            Some((name.clone(), field))
+        }))
     }
 }
 

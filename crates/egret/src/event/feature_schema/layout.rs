@@ -10,6 +10,8 @@ const WIDEST: usize = 1 << 28;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Layout {
     pub(super) width: usize,
+    /// What it was after each version that brought columns: the last is the width now.
+    pub(super) widths: Vec<usize>,
     pub(super) fields: Vec<Place>,
     pub(super) interactions: Vec<u32>,
     pub(super) by_name: HashMap<String, usize>,
@@ -22,6 +24,10 @@ pub(super) struct Place {
     /// Of its own, where there is one.
     pub(super) missing: Option<u32>,
     pub(super) others: Option<u32>,
+    /// Of a field that a later version brought: 1 where it is present, so that a context without it is as it was.
+    pub(super) present: Option<u32>,
+    /// Its categories from this column on came later.
+    pub(super) later: u32,
     pub(super) categories: HashMap<String, u32>,
 }
 
@@ -62,6 +68,9 @@ impl Layout {
                         return Err(SchemaError::NoField(name.clone()));
                     }
                 }
+            }
+            if layout.widths.last() != Some(&layout.width) {
+                layout.widths.push(layout.width);
             }
         }
         Ok(layout)
@@ -105,8 +114,13 @@ impl Layout {
                 place.others = Some(self.more(1)?);
             }
         }
-        if is_new && field.optional {
-            place.missing = Some(self.more(1)?);
+        if is_new {
+            place.later = self.width as u32;
+            if 1 < version {
+                place.present = Some(self.more(1)?);
+            } else if field.optional {
+                place.missing = Some(self.more(1)?);
+            }
         }
         self.fields[index] = place;
         Ok(())

@@ -14,6 +14,10 @@
 //! | a number where a category was     | the category with its digits as a name                                     |
 //! | any other value of another type   | missing                                                                    |
 //!
+//! What a later version brings leaves contexts without it as they were, so that a model that grows forgets nothing: a new
+//! field has a column that says it is present, and takes no part in "a field is missing"; a new category is among the
+//! unseen or the others still, beside its own column.
+//!
 //! A [strict](FeatureSchema::strict) schema makes each of these an error that names the field.
 
 mod counts;
@@ -24,6 +28,7 @@ mod infer;
 mod layout;
 
 pub use counts::{FeatureCounts, FieldCounts};
+pub(crate) use encode::EncodeBuffers;
 pub use field::{Categories, Field, FieldKind, LogRule, NumberScale};
 pub use infer::SchemaSample;
 
@@ -116,13 +121,21 @@ impl FeatureSchema {
         name: impl Into<String>,
         field: impl Into<Field>,
     ) -> Result<Self, SchemaError> {
+        self.with_fields([(name.into(), field.into())])
+    }
+
+    /// More fields at once: the layout is made once.
+    pub(crate) fn with_fields(
+        self,
+        fields: impl IntoIterator<Item = (String, Field)>,
+    ) -> Result<Self, SchemaError> {
         let mut declared = self.declared;
-        let mut field = field.into();
-        field.since = declared.version;
-        declared.fields.push(Named {
-            name: name.into(),
-            field,
+        let since = declared.version;
+        let fields = fields.into_iter().map(|(name, field)| Named {
+            name,
+            field: Field { since, ..field },
         });
+        declared.fields.extend(fields);
         declared.try_into()
     }
 
@@ -199,6 +212,64 @@ impl FeatureSchema {
             categories.later.entry(version).or_default().extend(values);
         }
         declared.try_into()
+    }
+
+    /// The schema as it was at a version up to its own.
+    fn at(&self, version: u32) -> Unchecked {
+        let mut declared = self.declared.clone();
+        declared.version = version;
+        declared.fields.retain(|named| named.field.since <= version);
+        for named in &mut declared.fields {
+            if let FieldKind::Category(categories) = &mut named.field.kind {
+                categories.later.retain(|since, _| *since <= version);
+            }
+        }
+        let interactions = &mut declared.interactions;
+        interactions.retain(|product| product.since <= version);
+        declared
+    }
+
+    /// An error that says how they differ, unless this schema is a later version of that one.
+    pub fn check_grown_from(&self, before: &Self) -> Result<(), SchemaError> {
+        let (old, at) = (&before.declared, self.at(before.version()));
+        let differs = |what: String| Err(SchemaError::NotGrown(what));
+        let (new, was) = (self.version(), before.version());
+        if new <= was {
+            return differs(format!(
+                "it is of version {new}, and the other of version {was}"
+            ));
+        }
+        if at.salt != old.salt {
+            return differs("it has another salt".to_owned());
+        }
+        if at.strict != old.strict {
+            return differs("one is strict and the other is not".to_owned());
+        }
+        for named in &old.fields {
+            match at.fields.iter().find(|other| other.name == named.name) {
+                None => return differs(format!("it lacks the field {}", named.name)),
+                Some(other) if other != named => {
+                    return differs(format!("the field {} was another", named.name));
+                }
+                Some(_) => {}
+            }
+        }
+        let names = |of: &Unchecked| of.fields.iter().map(|named| named.name.clone()).collect();
+        let (found, expected): (Vec<_>, Vec<_>) = (names(&at), names(old));
+        if found != expected {
+            return differs(format!(
+                "its first fields are {found:?}, and those of the other are {expected:?}"
+            ));
+        }
+        if at.interactions != old.interactions {
+            return differs("its first interactions are others".to_owned());
+        }
+        Ok(())
+    }
+
+    /// How many columns there were after each version that brought some: the last is the width.
+    pub(crate) fn widths(&self) -> &[usize] {
+        &self.layout.widths
     }
 
     /// 1 at first; raised with every [growth](Self::grown).
@@ -334,6 +405,9 @@ pub enum SchemaError {
         "the field {0} is logged as a hash: make it a hashed category or tokens, which can be read from one"
     )]
     HashOfOther(String),
+    /// A schema that does not continue another.
+    #[error("the schema is not a growth of the other: {0}; make it with FeatureSchema::grown")]
+    NotGrown(String),
     /// A part is of a version that the schema has not reached.
     #[error(
         "a part of the schema is of a version that the schema has not reached, or of version 0"
@@ -521,26 +595,25 @@ mod tests {
         let grown = grown.expect("a schema");
         assert_eq!(
             (grown.version(), grown.width()),
-            (2, schema.width() + 2 + 4)
+            (2, schema.width() + 3 + 4)
         );
         let (old, _) = dense(&schema, CUSTOMER);
         let (new, counts) = dense(&grown, CUSTOMER);
-        assert_eq!(new[0], 1.0, "a hat is missing");
         assert_eq!(
-            (&new[1..old.len()], counts.fields["hat"].missing),
-            (&old[1..], 1)
+            (&new[..old.len()], counts.fields["hat"].missing),
+            (&old[..], 1)
         );
+        assert!(new[old.len()..].iter().all(|x| *x == 0.0), "{new:?}");
         let french = parsed(CUSTOMER).with("country", "FR").with("hat", "cap");
         let mut counts = FeatureCounts::default();
         let x = grown.encode(&french, &mut counts).expect("not strict");
         let x = x.as_dense().expect("narrow");
         assert!(counts.is_clean());
-        assert_eq!((x[3], x[4], x[30], x[31]), (0.0, 0.0, 1.0, 1.0));
-        assert_eq!(
-            x[32..].iter().map(|x| x.abs()).sum::<f64>(),
-            1.0,
-            "the product"
-        );
+        // Among the unseen as before; then FR, the cap, and that there is a hat.
+        assert_eq!((x[1], x[3], x[4]), (1.0, 0.0, 0.0));
+        assert_eq!(x[30..33], [1.0; 3]);
+        let products: f64 = x[33..].iter().map(|x| x * x).sum();
+        assert!(0.0 < products, "FR by the cap, and by that there is a hat");
         assert_ne!(grown.content_hash(), schema.content_hash());
         let strict = schema.clone().strict();
         let salted = schema.clone().with_salt(1);
@@ -550,6 +623,39 @@ mod tests {
         assert_eq!(same.content_hash(), schema.content_hash());
         assert_ne!(strict.content_hash(), schema.content_hash());
         assert_ne!(salted.content_hash(), schema.content_hash());
+    }
+
+    #[test]
+    fn growths_are_told_from_other_schemas() {
+        let (schema, hat) = (shop(), || FieldKind::category(["cap"]));
+        let grown = schema.grown(|schema| schema.with("hat", hat()));
+        let grown = grown.expect("a schema");
+        let twice = grown.grown(|schema| schema.with_categories("hat", ["top"]));
+        let twice = twice.expect("a schema");
+        for (after, before) in [(&grown, &schema), (&twice, &grown), (&twice, &schema)] {
+            assert_eq!(after.check_grown_from(before), Ok(()));
+        }
+        assert_eq!(twice.widths(), [30, 32, 33]);
+        let fresh = |field: Field| FeatureSchema::new().with("age", field).expect("a schema");
+        let other = fresh(FieldKind::flag()).grown(|schema| schema.with("hat", hat()));
+        let other = other.expect("a schema");
+        for (after, before, said) in [
+            (&schema, &schema, "version 1"),
+            (&schema, &grown, "version 1"),
+            (&grown.clone().strict(), &schema, "strict"),
+            (&grown.clone().with_salt(3), &schema, "salt"),
+            (&other, &schema, "the field age was another"),
+            (&other, &fresh(FieldKind::number()), "the field age"),
+            (&grown, &fresh(FieldKind::number()), "first fields"),
+            (
+                &other.grown(Ok).expect("a schema"),
+                &twice.at(2).try_into().expect("a schema"),
+                "the field age",
+            ),
+        ] {
+            let error = after.check_grown_from(before).expect_err(said);
+            assert!(error.to_string().contains(said), "{error}");
+        }
     }
 
     #[test]

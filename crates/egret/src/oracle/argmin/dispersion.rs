@@ -4,7 +4,7 @@ use crate::codec::LoadError;
 use crate::event::{Context, ContextError};
 use crate::numeric::{OutOfRange, bounds::Bounds};
 use crate::oracle::{
-    ArgminModel, Example, LearningRate, MonotonePieces, RegressionOracle,
+    ArgminModel, Example, GrowError, LearningRate, MonotonePieces, RegressionOracle,
     argmin::{
         curve::{self, Dispersion, HEAD, START},
         network_of_eight::EIGHT,
@@ -209,6 +209,21 @@ impl<M: ArgminModel> RegressionOracle<Context, f64> for ArgminDispersion<M> {
         self.parameters = state.parameters;
         self.adam = state.adam;
         Ok(())
+    }
+
+    /// The parameters of new features start at 0.
+    fn grow(&mut self, dim: usize) -> Result<bool, GrowError> {
+        let before = self.model.initial().len();
+        let place = self.model.grow(dim);
+        let place = place.ok_or(GrowError::Oracle(std::any::type_name::<M>()))?;
+        let count = self.model.initial().len() - before;
+        let zeros = || std::iter::repeat_n(0.0, count);
+        let place = HEAD + place;
+        self.parameters.splice(place..place, zeros());
+        self.adam.grow(place, count);
+        self.gradient = vec![0.0; self.parameters.len()];
+        self.scratch = vec![0.0; self.model.scratch_of_eight()];
+        Ok(true)
     }
 
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {

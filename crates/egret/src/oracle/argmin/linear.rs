@@ -68,6 +68,16 @@ impl ArgminModel for LinearArgmin {
         }
     }
 
+    fn grow(&mut self, dim: usize) -> Option<usize> {
+        let grown = Self {
+            seed: self.seed,
+            ..Self::new(dim).ok()?
+        };
+        let end = self.dim + 1;
+        *self = grown;
+        Some(end)
+    }
+
     fn scratch(&self) -> usize {
         0
     }

@@ -53,6 +53,12 @@ pub trait ArgminModel: Send + Sync {
     /// The parameters before anything is learned.
     fn initial(&self) -> Vec<f64>;
 
+    /// Takes contexts of `dim` features from now on, the new ones last. Returns where in the parameters those of the new
+    /// features go; they start at 0. None if the model cannot grow.
+    fn grow(&mut self, _dim: usize) -> Option<usize> {
+        None
+    }
+
     /// How many numbers of scratch space `forward` and `backward` share.
     fn scratch(&self) -> usize;
 

@@ -93,6 +93,13 @@ impl ArgminModel for NetworkArgmin {
         parameters
     }
 
+    fn grow(&mut self, dim: usize) -> Option<usize> {
+        let grown = Self::with_hidden(dim, self.hidden, self.seed).ok()?;
+        let end = (self.dim + 1) * self.hidden[0];
+        *self = grown;
+        Some(end)
+    }
+
     fn scratch(&self) -> usize {
         let [first, second] = self.hidden;
         2 * (first + second)

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, Batch, ContextError};
 use crate::numeric::{OutOfRange, pool::Pool};
-use crate::oracle::{Example, RegressionOracle, features::limits::check_count};
+use crate::oracle::{Example, GrowError, RegressionOracle, features::limits::check_count};
 
 /// Vovk's aggregating forecaster: nearly as good as the best of several oracles, on any data.
 ///
@@ -180,6 +180,14 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
         }
         self.excess = saved.excess;
         Ok(())
+    }
+
+    fn grow(&mut self, dim: usize) -> Result<bool, GrowError> {
+        let mut read = false;
+        for member in &mut self.members {
+            read |= member.grow(dim)?;
+        }
+        Ok(read)
     }
 }
 

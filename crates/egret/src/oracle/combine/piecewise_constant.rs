@@ -1,7 +1,7 @@
 use crate::codec::{LoadError, saved_state};
 use crate::event::ContextError;
 use crate::numeric::{OutOfRange, bounds::Bounds, pool::Pool};
-use crate::oracle::{Example, MonotonePieces, RegressionOracle};
+use crate::oracle::{Example, GrowError, MonotonePieces, RegressionOracle};
 
 /// Turns any oracle on an interval into a step function, so that z can be computed and κ = 1.
 ///
@@ -125,6 +125,10 @@ impl<X: ?Sized> RegressionOracle<X, f64> for PiecewiseConstant<X> {
         let (cells, inside): (usize, Vec<u8>) = saved_state::from_bytes(KIND, state)?;
         saved_state::expect_same("cells:", &cells, &self.middles.len())?;
         self.oracle.load(&inside)
+    }
+
+    fn grow(&mut self, dim: usize) -> Result<bool, GrowError> {
+        self.oracle.grow(dim)
     }
 
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {

@@ -24,6 +24,8 @@ use crate::oracle::{ActionFeatures, JointFeatures};
 #[derive(Debug, Clone)]
 pub struct Bilinear<E> {
     context_dim: usize,
+    /// How many of them it reads: all, unless contexts grew too long for it.
+    reads: usize,
     actions: E,
     squares: bool,
 }
@@ -39,6 +41,7 @@ impl<E> Bilinear<E> {
         check_count("action features", actions.dim())?;
         Ok(Self {
             context_dim,
+            reads: context_dim,
             actions,
             squares: false,
         })
@@ -53,7 +56,7 @@ impl<E> Bilinear<E> {
 
 impl<A: Action, E: ActionFeatures<A>> JointFeatures<Context, A> for Bilinear<E> {
     fn dim(&self) -> usize {
-        (1 + self.context_dim) * JointFeatures::<Context, A>::action_dim(self)
+        (1 + self.reads) * JointFeatures::<Context, A>::action_dim(self)
     }
 
     fn action_dim(&self) -> usize {
@@ -77,10 +80,23 @@ impl<A: Action, E: ActionFeatures<A>> JointFeatures<Context, A> for Bilinear<E> 
         }
     }
 
+    fn grow(&mut self, dim: usize, most: usize) -> Option<bool> {
+        self.context_dim = dim;
+        let length = (1 + dim).saturating_mul(JointFeatures::<Context, A>::action_dim(self));
+        let fits = length <= most;
+        if fits {
+            self.reads = dim;
+        }
+        Some(fits)
+    }
+
     fn collapse(&self, x: &Context, w: &[f64], out: &mut [f64]) {
         let m = out.len();
         out.copy_from_slice(&w[..m]);
         x.for_each(|feature, value| {
+            if self.reads <= feature {
+                return;
+            }
             let row = &w[(feature + 1) * m..][..m];
             for (out, w) in out.iter_mut().zip(row) {
                 *out += value * w;
@@ -93,6 +109,9 @@ impl<A: Action, E: ActionFeatures<A>> JointFeatures<Context, A> for Bilinear<E> 
         out.fill(0.0);
         out[..m].copy_from_slice(psi);
         x.for_each(|feature, value| {
+            if self.reads <= feature {
+                return;
+            }
             for (out, psi) in out[(feature + 1) * m..][..m].iter_mut().zip(psi) {
                 *out = value * psi;
             }

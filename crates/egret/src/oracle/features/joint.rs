@@ -29,6 +29,13 @@ pub trait JointFeatures<X: ?Sized, A: Action>: Send + Sync {
     /// is the j-th feature of the i-th of them.
     fn fill(&self, x: &X, actions: &A::Batch, range: Range<usize>, out: &mut [f64]);
 
+    /// Takes contexts of `dim` features from now on, the new ones last. φ gets features for them at its end if it has at
+    /// most `most` then, and leaves them unread otherwise; returns whether it got them, or none if it cannot take longer
+    /// contexts. Where they are 0, φ is as before, with zeros at its end.
+    fn grow(&mut self, _dim: usize, _most: usize) -> Option<bool> {
+        None
+    }
+
     /// Writes Uₓᵀ w.
     fn collapse(&self, _x: &X, w: &[f64], out: &mut [f64]) {
         out.copy_from_slice(w);

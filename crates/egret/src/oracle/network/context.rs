@@ -10,6 +10,7 @@ use crate::oracle::{
     LearningRate,
     network::{
         feature_scale::{self, FeatureScale},
+        later_columns::{self, LaterColumns},
         replay_memory::STEP,
         wide_layer::{self, WideLayer},
     },
@@ -24,10 +25,12 @@ use crate::oracle::{
 /// anything is learned y = 0 for every context. The optimizer is Adam.
 ///
 /// Contexts of more than 512 features are wide: s, W₁ and how it learns are then those of a [`WideLayer`], whose time
-/// grows with the features present.
+/// grows with the features present. Features that contexts got later are those of [`LaterColumns`], one after another.
 #[derive(Debug, Clone)]
 pub(crate) struct ContextNetwork {
+    seed: u64,
     input: Input,
+    later: Vec<LaterColumns>,
     layers: [Layer; 3],
     /// Without W₁ if it is wide.
     parameters: Vec<f64>,
@@ -49,7 +52,7 @@ enum Input {
 }
 
 /// Contexts of more features are wide.
-const MOST_DENSE: usize = 512;
+pub(crate) const MOST_DENSE: usize = 512;
 
 /// Where a layer's parameters lie: biases, then weights by input.
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +97,7 @@ pub(crate) struct State<I> {
     input: I,
     parameters: Vec<f64>,
     adam: Adam,
+    later: Vec<later_columns::State>,
 }
 
 /// Either; no byte says which, for the number of features does.
@@ -125,6 +129,7 @@ where
             input: self.input.into(),
             parameters: self.parameters,
             adam: self.adam,
+            later: self.later,
         }
     }
 }
@@ -143,9 +148,9 @@ impl ContextNetwork {
             OutOfRange::unless(1 <= width, "width", width as f64, "[1, inf)")?;
         }
         let (input, inputs) = if dim <= MOST_DENSE {
-            (Input::Dense(FeatureScale::new(dim)), dim)
+            (Input::Dense(FeatureScale::new(0..dim)), dim)
         } else {
-            (Input::Wide(WideLayer::new(dim, first, seed)?), 0)
+            (Input::Wide(WideLayer::new(0..dim, first, seed)?), 0)
         };
         let mut start = Some(0_usize);
         let layers =
@@ -173,7 +178,9 @@ impl ContextNetwork {
         }
         let rows = |width: usize| vec![0.0; STEP * width];
         Ok(Self {
+            seed,
             input,
+            later: Vec::new(),
             layers,
             parameters,
             adam: Adam::new(count, rate()),
@@ -185,10 +192,32 @@ impl ContextNetwork {
 
     /// How many features a context has.
     pub(crate) fn dim(&self) -> usize {
+        let last = self.later.last();
+        last.map_or_else(|| self.first_dim(), LaterColumns::end)
+    }
+
+    /// How many it had at first.
+    fn first_dim(&self) -> usize {
         match &self.input {
             Input::Dense(scale) => scale.dim(),
-            Input::Wide(layer) => layer.dim(),
+            Input::Wide(layer) => layer.range().end,
         }
+    }
+
+    /// How many it had at first and after each growth.
+    pub(crate) fn lengths(&self) -> Vec<usize> {
+        let later = self.later.iter().map(LaterColumns::end);
+        std::iter::once(self.first_dim()).chain(later).collect()
+    }
+
+    /// Contexts have `dim` features from now on, the new ones last. y stays the same where they are 0.
+    pub(crate) fn grow(&mut self, dim: usize) -> Result<(), OutOfRange> {
+        let before = self.dim();
+        OutOfRange::unless(before < dim, "features", dim as f64, "more than before")?;
+        let outputs = self.layers[0].outputs;
+        let later = LaterColumns::new(before..dim, outputs, self.seed, rate())?;
+        self.later.push(later);
+        Ok(())
     }
 
     /// Whether the saved state holds rows of a [`WideLayer`].
@@ -199,10 +228,12 @@ impl ContextNetwork {
     /// Makes `out` hold y; it also serves as scratch space.
     pub(crate) fn forward(&self, x: &Context, out: &mut Vec<f64>) {
         let [first, second, last] = self.layers.map(|layer| layer.outputs);
-        let scratch = match &self.input {
+        let own = match &self.input {
             Input::Dense(scale) => scale.dim(),
             Input::Wide(_) => first,
         };
+        let later = self.later.iter().map(LaterColumns::scratch);
+        let scratch = later.fold(own, usize::max);
         out.clear();
         out.resize(last + scratch + first + second, 0.0);
         let (y, rest) = out.split_at_mut(last);
@@ -210,13 +241,16 @@ impl ContextNetwork {
         let (h1, h2) = rest.split_at_mut(first);
         match &self.input {
             Input::Dense(scale) => {
-                scale.apply(x, scratch);
+                scale.apply(x, &mut scratch[..own]);
                 apply(self.layers[0], &self.parameters, scratch, h1, 1);
             }
             Input::Wide(layer) => {
                 apply(self.layers[0], &self.parameters, &[], h1, 1);
-                layer.add(x, scratch, h1, |_, _| {});
+                layer.add(x, &mut scratch[..own], h1, |_, _| {});
             }
+        }
+        for later in &self.later {
+            later.add(x, scratch, h1);
         }
         self.finish([h1, h2, y], 1);
         out.truncate(last);
@@ -230,6 +264,9 @@ impl ContextNetwork {
                 scale.add(x, &mut self.values[0][..dim]);
             }
             Input::Wide(layer) => layer.look_at(x),
+        }
+        for later in &mut self.later {
+            later.look_at(x);
         }
     }
 
@@ -250,6 +287,9 @@ impl ContextNetwork {
                 layer.add_step(xs, h1);
             }
         }
+        for later in &mut self.later {
+            later.add_step(xs, h1);
+        }
         self.finish([h1, h2, y], STEP);
         self.values = values;
         &self.values[3]
@@ -268,14 +308,20 @@ impl ContextNetwork {
         add_up(layers[1], &later[0], d2, gradient);
         pass_back(layers[1], parameters, &later[0], d2, d1);
         add_up(layers[0], &inputs[0], d1, gradient);
-        let accepted = match &mut self.input {
+        let mut accepted = match &mut self.input {
             Input::Dense(_) => true,
             Input::Wide(layer) => layer.differentiate(d1),
         };
+        for later in &mut self.later {
+            accepted &= later.differentiate(d1);
+        }
         if accepted && Adam::accepts(gradient) {
             self.adam.step(&mut self.parameters, gradient);
             if let Input::Wide(layer) = &mut self.input {
                 layer.step(rate().rate());
+            }
+            for later in &mut self.later {
+                later.step(rate());
             }
         }
     }
@@ -297,6 +343,7 @@ impl ContextNetwork {
             },
             parameters: self.parameters.clone(),
             adam: self.adam.clone(),
+            later: self.later.iter().map(LaterColumns::state).collect(),
         }
     }
 
@@ -310,6 +357,11 @@ impl ContextNetwork {
                 saved_state::expect_same("wide contexts:", &wide, &self.is_wide())?;
             }
         }
+        let grown = self.later.len();
+        saved_state::expect_same("later columns:", &state.later.len(), &grown)?;
+        for (later, state) in self.later.iter().zip(&state.later) {
+            later.check(state)?;
+        }
         let count = self.parameters.len();
         let finite = |parameter: f64| parameter.abs() <= 1e100;
         saved_state::expect_numbers("parameters", &state.parameters, count, finite)?;
@@ -322,6 +374,9 @@ impl ContextNetwork {
             (Input::Dense(scale), InputState::Dense(state)) => scale.restore(state),
             (Input::Wide(layer), InputState::Wide(state)) => layer.restore(state),
             _ => unreachable!("checked"),
+        }
+        for (later, state) in self.later.iter_mut().zip(state.later) {
+            later.restore(state);
         }
         self.parameters = state.parameters;
         self.adam = state.adam;

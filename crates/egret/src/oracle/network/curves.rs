@@ -4,7 +4,7 @@ use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, Batch, Context, ContextError};
 use crate::numeric::{OutOfRange, lanes, pool::Pool};
 use crate::oracle::{
-    ActionFeatures, Example, RegressionOracle,
+    ActionFeatures, Example, GrowError, RegressionOracle,
     features::{
         basis::{ActionBasis, Scaling},
         limits::{check_action, check_size},
@@ -155,7 +155,7 @@ impl<E> CurveNetwork<E> {
         let network = saved.network.either();
         self.network.check(&network)?;
         let inputs = self.basis.inputs();
-        saved.memory.check(self.network.dim(), inputs)?;
+        saved.memory.check(&self.network.lengths(), inputs)?;
         self.network.restore(network);
         self.memory = saved.memory;
         Ok(())
@@ -226,6 +226,12 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for CurveNetw
         } else {
             self.load_as::<feature_scale::State>(state)
         }
+    }
+
+    fn grow(&mut self, dim: usize) -> Result<bool, GrowError> {
+        self.network.grow(dim)?;
+        self.settings.context_dim = dim;
+        Ok(true)
     }
 }
 

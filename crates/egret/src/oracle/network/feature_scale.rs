@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{LoadError, saved_state};
@@ -7,9 +9,10 @@ use crate::event::Context;
 ///
 /// out = (x − mean) / sd, clipped to ±4; a feature that never varied gives 0
 ///
-/// A context counts once, when its loss is learned.
+/// A context counts once, when its loss is learned. Of each it reads `dim` features from `first` on.
 #[derive(Debug, Clone)]
 pub(crate) struct FeatureScale {
+    first: usize,
     state: State,
     /// 1/sd, or 0 where nothing varied: follows from the state.
     inverses: Vec<f64>,
@@ -29,8 +32,10 @@ const CUT_OFF: f64 = 4.0;
 
 impl FeatureScale {
     /// Before any context.
-    pub(crate) fn new(dim: usize) -> Self {
+    pub(crate) fn new(features: Range<usize>) -> Self {
+        let dim = features.len();
         Self {
+            first: features.start,
             state: State {
                 count: 0,
                 means: vec![0.0; dim],
@@ -45,9 +50,9 @@ impl FeatureScale {
         self.inverses.len()
     }
 
-    /// Adds one more context; `dense` is scratch space as long as the context.
+    /// Adds one more context; `dense` is scratch space for the features.
     pub(crate) fn add(&mut self, x: &Context, dense: &mut [f64]) {
-        fill_dense(x, dense);
+        self.fill_dense(x, dense);
         let State {
             count,
             means,
@@ -65,7 +70,7 @@ impl FeatureScale {
 
     /// Writes the scaled features, zeros of a sparse context included.
     pub(crate) fn apply(&self, x: &Context, out: &mut [f64]) {
-        fill_dense(x, out);
+        self.fill_dense(x, out);
         for ((out, mean), inverse) in out.iter_mut().zip(&self.state.means).zip(&self.inverses) {
             *out = ((*out - mean) * inverse).clamp(-CUT_OFF, CUT_OFF);
         }
@@ -93,6 +98,21 @@ impl FeatureScale {
         self.invert();
     }
 
+    fn fill_dense(&self, x: &Context, out: &mut [f64]) {
+        match x.as_dense() {
+            Some(values) => out.copy_from_slice(&values[self.first..][..out.len()]),
+            None => {
+                out.fill(0.0);
+                x.for_each(|feature, value| {
+                    let place = feature.checked_sub(self.first);
+                    if let Some(out) = place.and_then(|place| out.get_mut(place)) {
+                        *out = value;
+                    }
+                });
+            }
+        }
+    }
+
     fn invert(&mut self) {
         let count = self.state.count as f64;
         let moments = self.state.means.iter().zip(&self.state.squares);
@@ -101,16 +121,6 @@ impl FeatureScale {
             // The rounding of a mean that never moved is no spread.
             let varies = 1e-12 * mean.abs() < sd && 1e-150 < sd;
             *inverse = if varies { 1.0 / sd } else { 0.0 };
-        }
-    }
-}
-
-fn fill_dense(x: &Context, out: &mut [f64]) {
-    match x.as_dense() {
-        Some(values) => out.copy_from_slice(values),
-        None => {
-            out.fill(0.0);
-            x.for_each(|feature, value| out[feature] = value);
         }
     }
 }
@@ -124,7 +134,7 @@ mod tests {
     }
 
     fn scale_of(rows: &[[f64; 3]]) -> FeatureScale {
-        let mut scale = FeatureScale::new(3);
+        let mut scale = FeatureScale::new(0..3);
         for row in rows {
             scale.add(&dense(row), &mut [0.0; 3]);
         }
@@ -153,7 +163,7 @@ mod tests {
     #[test]
     fn before_any_context_all_are_zero() {
         let mut out = [1.0; 3];
-        FeatureScale::new(3).apply(&dense(&[1.0, 2.0, 3.0]), &mut out);
+        FeatureScale::new(0..3).apply(&dense(&[1.0, 2.0, 3.0]), &mut out);
         assert_eq!(out, [0.0; 3]);
     }
 

@@ -4,7 +4,7 @@ use crate::codec::{LoadError, saved_state};
 use crate::event::{Context, ContextError};
 use crate::numeric::{OutOfRange, bounds::Bounds};
 use crate::oracle::{
-    Example, RegressionOracle,
+    Example, GrowError, RegressionOracle,
     features::limits::check_size,
     network::{
         context::{self, ContextNetwork, InputState, NetworkSettings},
@@ -167,7 +167,7 @@ impl LatentOutcome {
         saved_state::expect_same("settings", &saved.settings, &self.settings)?;
         let network = saved.network.either();
         self.network.check(&network)?;
-        saved.memory.check(self.network.dim(), 1)?;
+        saved.memory.check(&self.network.lengths(), 1)?;
         saved.curve.check(self.settings.outcomes)?;
         self.network.restore(network);
         self.memory = saved.memory;
@@ -454,6 +454,12 @@ impl RegressionOracle<Context, f64> for LatentOutcome {
         } else {
             self.load_as::<feature_scale::State>(state)
         }
+    }
+
+    fn grow(&mut self, dim: usize) -> Result<bool, GrowError> {
+        self.network.grow(dim)?;
+        self.settings.context_dim = dim;
+        Ok(true)
     }
 }
 

@@ -63,12 +63,18 @@ impl ReplayMemory {
         &self.past[place]
     }
 
-    /// An error unless its events have `dim` features and `action_dim` numbers of an action.
-    pub(crate) fn check(&self, dim: usize, action_dim: usize) -> Result<(), LoadError> {
+    /// An error unless its events have `action_dim` numbers of an action, and as many features as contexts have, or had
+    /// before the network grew.
+    pub(crate) fn check(&self, lengths: &[usize], action_dim: usize) -> Result<(), LoadError> {
         let held = self.seen.min(CAPACITY as u64) as usize;
         saved_state::expect_same("events held:", &self.past.len(), &held)?;
         for past in &self.past {
-            saved_state::expect_same("features of a past event:", &past.x.dim(), &dim)?;
+            if !lengths.contains(&past.x.dim()) {
+                return Err(LoadError::Mismatch {
+                    found: format!("features of a past event: {}", past.x.dim()),
+                    expected: format!("as many as one of {lengths:?}"),
+                });
+            }
             let finite = |number: f64| number.is_finite();
             saved_state::expect_numbers("past action", &past.action, action_dim, finite)?;
             saved_state::expect_numbers("past losses", &[past.loss], 1, |loss| {
@@ -128,7 +134,7 @@ mod tests {
         // Every place is learned again now and then: 7 chances in 4096 each, for 4096 events, is e⁻⁷ for none.
         let never = found.iter().filter(|&&count| count <= 2).count();
         assert!(never < CAPACITY / 10, "{never}");
-        assert!(memory.check(1, 1).is_ok());
+        assert!(memory.check(&[1], 1).is_ok());
     }
 
     #[test]
@@ -147,9 +153,9 @@ mod tests {
         for number in 0..3 {
             memory.add(1, event(number));
         }
-        assert!(memory.check(1, 1).is_ok());
-        assert!(memory.check(2, 1).is_err());
-        assert!(memory.check(1, 2).is_err());
+        assert!(memory.check(&[1], 1).is_ok());
+        assert!(memory.check(&[2], 1).is_err());
+        assert!(memory.check(&[1], 2).is_err());
         for damage in [
             |memory: &mut ReplayMemory| memory.seen = 2,
             |memory: &mut ReplayMemory| memory.past[1].loss = f64::NAN,
@@ -158,7 +164,7 @@ mod tests {
         ] {
             let mut damaged = memory.clone();
             damage(&mut damaged);
-            assert!(damaged.check(1, 1).is_err());
+            assert!(damaged.check(&[1], 1).is_err());
         }
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 
 use rand_philox::splitmix64;
 use serde::{Deserialize, Serialize};
@@ -30,10 +31,10 @@ use crate::oracle::{
 /// problems were learned better than by Adam on each row, and two worse. A sudden gradient moves a row at most ten times
 /// as far as a steady one.
 ///
-/// Time grows with the features present, and memory with the features met.
+/// Time grows with the features present, and memory with the features met. Of a context it reads the features in a range.
 #[derive(Debug, Clone)]
 pub(crate) struct WideLayer {
-    dim: usize,
+    range: Range<usize>,
     outputs: usize,
     seed: u64,
     /// Where the row of a feature is.
@@ -120,11 +121,12 @@ const SHARE: f64 = 0.001;
 
 impl WideLayer {
     /// Before any learning. A feature is a number of 32 bits.
-    pub(crate) fn new(dim: usize, outputs: usize, seed: u64) -> Result<Self, OutOfRange> {
-        let fits = u32::try_from(dim).is_ok();
-        OutOfRange::unless(fits, "number of features", dim as f64, "[0, 2^32)")?;
+    pub(crate) fn new(range: Range<usize>, outputs: usize, seed: u64) -> Result<Self, OutOfRange> {
+        let fits = u32::try_from(range.end).is_ok();
+        let end = range.end as f64;
+        OutOfRange::unless(fits, "number of features", end, "[0, 2^32)")?;
         Ok(Self {
-            dim,
+            range,
             outputs,
             seed,
             slots: HashMap::default(),
@@ -137,15 +139,25 @@ impl WideLayer {
         })
     }
 
-    /// How many features a context has, absent ones included.
-    pub(crate) fn dim(&self) -> usize {
-        self.dim
+    /// Which features it reads.
+    pub(crate) fn range(&self) -> &Range<usize> {
+        &self.range
+    }
+
+    /// Calls `visit` for the features that are present.
+    fn for_each_present(&self, x: &Context, mut visit: impl FnMut(u32, f64)) {
+        x.for_each(|feature, value| {
+            if value != 0.0 && self.range.contains(&feature) {
+                visit(feature as u32, value);
+            }
+        });
     }
 
     /// Counts one more context, and gives features met for the first time a row.
     pub(crate) fn look_at(&mut self, x: &Context) {
         x.for_each(|feature, value| {
             if value != 0.0
+                && self.range.contains(&feature)
                 && let Some(slot) = self.meet(feature as u32)
             {
                 let met = self.features[slot].met;
@@ -188,15 +200,12 @@ impl WideLayer {
         mut met: impl FnMut(u32, f64),
     ) {
         let mut present = 0_u32;
-        x.for_each(|_, value| present += u32::from(value != 0.0));
+        self.for_each_present(x, |_, _| present += 1);
         let shrink = (TYPICAL / f64::from(present)).sqrt().min(1.0);
         let mut block = [(0, 0.0); BLOCK];
         let mut held = 0;
-        x.for_each(|feature, value| {
-            if value == 0.0 {
-                return;
-            }
-            block[held] = (feature as u32, value);
+        self.for_each_present(x, |feature, value| {
+            block[held] = (feature, value);
             held += 1;
             if held == BLOCK {
                 self.add_block(&block, shrink, spare, out, &mut met);
@@ -313,16 +322,16 @@ impl WideLayer {
             .map_err(|error| LoadError::Invalid(error.to_string()))?;
         let mut met = HashSet::with_capacity(features.len());
         for saved in features {
-            let good = (saved.feature as usize) < self.dim
+            let good = self.range.contains(&(saved.feature as usize))
                 && met.insert(saved.feature)
                 && (1..=1 << 53).contains(&saved.count)
                 && (0.0..=1e90).contains(&saved.squares)
                 && saved.steps <= 1 << 53
                 && (0.0..=1e301).contains(&saved.v);
             if !good {
-                let dim = self.dim;
+                let range = &self.range;
                 return Err(LoadError::Invalid(format!(
-                    "{saved:?} among {dim} features"
+                    "{saved:?} among the features {range:?}"
                 )));
             }
         }
@@ -353,7 +362,7 @@ fn draw(seed: u64, feature: u32, out: &mut [f64]) {
 
 /// out ← out + value · row.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
-fn add_row(value: f64, row: &[f64], out: &mut [f64]) {
+pub(crate) fn add_row(value: f64, row: &[f64], out: &mut [f64]) {
     for (out, entry) in out.iter_mut().zip(row) {
         *out += value * entry;
     }
@@ -403,7 +412,7 @@ mod tests {
     const RATE: f64 = 0.01;
 
     fn layer() -> WideLayer {
-        WideLayer::new(DIM, OUTPUTS, 3).expect("in range")
+        WideLayer::new(0..DIM, OUTPUTS, 3).expect("in range")
     }
 
     fn sparse(entries: &[(u32, f64)]) -> Context {
@@ -601,7 +610,7 @@ mod tests {
 
     #[test]
     fn features_are_numbers_of_32_bits() {
-        assert!(WideLayer::new(u32::MAX as usize, OUTPUTS, 0).is_ok());
-        assert!(WideLayer::new(u32::MAX as usize + 1, OUTPUTS, 0).is_err());
+        assert!(WideLayer::new(0..u32::MAX as usize, OUTPUTS, 0).is_ok());
+        assert!(WideLayer::new(0..u32::MAX as usize + 1, OUTPUTS, 0).is_err());
     }
 }

@@ -133,6 +133,13 @@ impl Adam {
         self.step = self.step.saturating_add(1);
     }
 
+    /// Makes room for `count` new parameters at a place.
+    pub(crate) fn grow(&mut self, place: usize, count: usize) {
+        for moments in [&mut self.m, &mut self.v] {
+            moments.splice(place..place, std::iter::repeat_n(0.0, count));
+        }
+    }
+
     /// An error unless this is a possible state for this many parameters.
     pub(crate) fn check(&self, parameters: usize) -> Result<(), LoadError> {
         let invalid = |what: String| Err(LoadError::Invalid(what));
