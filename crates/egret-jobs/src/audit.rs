@@ -263,5 +263,6 @@ fn drawn(record: &Record) -> Result<Option<CappedIgwDraw>, &'static str> {
         // Where nobody says, as if it was estimated: bets are then the more careful ones.
         z_computed: record.z_draws == Some(0),
         proposals,
+        largest_inverse_density: record.largest_inverse_density,
     }))
 }

@@ -75,7 +75,8 @@ pub struct Record {
     pub(crate) propensity: Propensity,
     /// Whether the density is given τ, or over all of the grid.
     pub density_kind: Option<DensityKind>,
-    /// An upper bound on the inverse of the density, for any action that could have been drawn.
+    /// An upper bound on the inverse of the density, for any action that could have been drawn; of the same kind as the density,
+    /// and with the same z.
     pub largest_inverse_density: Option<f64>,
     /// g(a; β).
     pub g: Option<f64>,
@@ -164,6 +165,7 @@ impl Record {
         Self {
             event: Some(decision.event),
             density_kind: Some(decision.density_kind),
+            largest_inverse_density: capped.map(|capped| capped.largest_inverse_density),
             g: capped.map(|capped| capped.g),
             tau: Some(decision.tau),
             tau_index: Some(decision.tau_index),
@@ -301,6 +303,7 @@ impl Record {
                 value: needed(self.z, "z")?,
                 draws: count(needed(self.z_draws, "zDraws")?, "zDraws")?,
             },
+            largest_inverse_density: needed(self.largest_inverse_density, "largestInverseDensity")?,
         }))
     }
 

@@ -5,6 +5,7 @@ mod curves;
 mod dec_bound;
 mod determinism;
 mod extremes;
+mod largest_inverse_density;
 mod model;
 mod named_features;
 mod normalizers;
