@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egret::{
-    ActionKind, AnyModel, Context, DensityKind, GammaSchedule, Interval, Item, LineMeasure, Loss,
-    Model, Objective, ReferenceMeasure, Space, Vector, for_kind,
+    ActionKind, AnyModel, Context, DensityKind, GammaSchedule, Interval, Item, ItemSet,
+    LineMeasure, Loss, MixedAction, Model, Objective, ReferenceMeasure, Space, Vector, for_kind,
 };
 use egret_log::{Mode, Record};
 use egret_offline::{
@@ -121,6 +121,10 @@ trait Smoothed: ActionKind {
 impl Smoothed for Vector {}
 
 impl Smoothed for Item {}
+
+impl Smoothed for MixedAction {}
+
+impl Smoothed for ItemSet {}
 
 impl Smoothed for f64 {
     fn around<'s>(scan: &'s Scan<'_>, place: usize) -> Result<Vec<Ready<'s, f64>>, String> {
@@ -410,6 +414,9 @@ impl Scan<'_> {
                 self.objective
             );
             return Err(JobError::field(place, "objective", problem));
+        }
+        if record.limits.is_some() && !self.checked.needs_no_measure() {
+            return Err(JobError::limits(place, "evaluate"));
         }
         match (&self.space, &record.mu) {
             (Some(space), Some(found)) if !Arc::ptr_eq(space, found) && space != found => {

@@ -7,6 +7,7 @@ use super::{
     UNSEEN, hashing, layout::Place,
 };
 use crate::event::{Context, FeatureValue, Features};
+use crate::numeric::hash;
 
 /// Sine and cosine of the time in the day, the week and the year.
 pub(super) const TIME_COLUMNS: usize = 6;
@@ -136,7 +137,7 @@ impl FeatureSchema {
             for one in range(&product.one) {
                 for other in range(&product.other) {
                     let ((a, left), (b, right)) = (entries[one], entries[other]);
-                    let hash = hashing::combine(u64::from(a), u64::from(b));
+                    let hash = hash::combine(u64::from(a), u64::from(b));
                     let (column, sign) = hashing::place(hash, product.bits);
                     entries.push((first + column, sign * left * right));
                 }
