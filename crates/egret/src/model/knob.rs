@@ -48,7 +48,7 @@ impl Knob {
                     0.0 <= steps && steps <= 4_294_967_296.0 && is_whole(steps),
                     "high - low, in steps",
                     steps,
-                    "a whole number",
+                    "{0, 1, 2, …}",
                 )?;
             }
             Self::Categories(names) => {
