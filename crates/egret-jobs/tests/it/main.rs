@@ -6,6 +6,7 @@ mod convert;
 mod decide;
 mod evaluate;
 mod head;
+mod limits;
 mod merge;
 mod policy_text;
 mod select;
