@@ -14,7 +14,9 @@ use egret_offline::{
 use rayon::prelude::*;
 
 use super::by_columns::same_pass_prob;
-use super::density::{AroundColumn, Event, LoggedDensity, OfColumns, OfPolicy, Predictor, Problem};
+use super::density::{
+    AroundColumn, Event, LoggedDensity, OfColumns, OfMeasure, OfPolicy, Predictor, Problem,
+};
 use super::rows::{Evaluated, report};
 use super::tally::Tally;
 use super::weighted_batch::WeightedBatch;
@@ -269,6 +271,10 @@ impl Scan<'_> {
         let measure = || measure.as_deref().map_err(Clone::clone);
         let words = |error: egret_offline::PolicyError| error.to_string();
         let ready = match &policy.policy {
+            PolicySpec::Uniform if self.checked.request.predictions.is_none() => {
+                self.space()?;
+                Ready::new(place, None, OfMeasure)
+            }
             PolicySpec::Uniform => {
                 let uniform = UniformPolicy::new(measure()?);
                 Ready::new(place, None, self.of_policy(uniform))

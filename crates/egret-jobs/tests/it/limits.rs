@@ -70,10 +70,10 @@ fn limits_are_kept_or_named() {
 #[test]
 fn knobs_and_sets_are_weighed_by_columns() {
     let folder = folder();
-    let file = folder.path().join("log.parquet");
+    let files = ["log.parquet", "log.jsonl"].map(|name| folder.path().join(name));
     let sets = r#""mu":{"set":{"count":9,"size":2}},"action":[1,7]"#;
     let knobs = r#""mu":{"mixed":{"knobs":{"a":{"categories":["x"]}}}},"action":{"a":"x"}"#;
-    for action in [sets, knobs] {
+    for (action, file) in [(sets, &files[0]), (sets, &files[1]), (knobs, &files[0])] {
         let row = |seq: u32, density: f64, loss: f64| {
             let text = format!(
                 r#"{{"seq":{seq},"context":[1.0],{action},"density":{density},"loss":{loss},"q":{}}}"#,
@@ -81,16 +81,16 @@ fn knobs_and_sets_are_weighed_by_columns() {
             );
             Record::from_json(&text).expect("a record")
         };
-        write(&file, &[row(0, 2.0, 0.5), row(1, 0.5, 1.0)]);
+        write(file, &[row(0, 2.0, 0.5), row(1, 0.5, 1.0)]);
         for (policy, ips) in [
             ("uniform", (0.25 + 2.0) / 2.0),
             ("column:q", (1.0 + 2.0) / 2.0),
         ] {
-            let report = evaluate(&evaluation(&file, policy), &Silent).expect("a report");
-            assert_eq!(report.rows[0].estimator, "IPS");
+            let report = evaluate(&evaluation(file, policy), &Silent).expect("a report");
+            assert_eq!(report.rows[0].estimator, "ips");
             assert_near(report.rows[0].estimate, ips);
         }
-        let refused = train(&training(&file), &Silent);
+        let refused = train(&training(file), &Silent);
         let error = refused.expect_err("no model yet").to_string();
         assert!(error.contains("there are no models over"), "{error}");
     }
