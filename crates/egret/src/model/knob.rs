@@ -44,11 +44,11 @@ impl Knob {
                 OutOfRange::unless(0.0 < *step && step.is_finite(), "step", *step, "(0, inf)")?;
                 let steps = (high - low) / step;
                 OutOfRange::unless(
-                    // Beyond 2³² steps an interval is meant.
-                    0.0 <= steps && steps <= 4_294_967_296.0 && is_whole(steps),
+                    // Beyond so many an interval is meant, and rounding could not tell a step from the next.
+                    (0.0..=1e9).contains(&steps) && is_whole(steps),
                     "high - low, in steps",
                     steps,
-                    "{0, 1, 2, …}",
+                    "{0, 1, 2, …, 10^9}",
                 )?;
             }
             Self::Categories(names) => {
