@@ -85,7 +85,7 @@ fn audit_kind<A: ActionKind + Binnable>(
     progress: &dyn Progress,
 ) -> Result<AuditReport, JobError> {
     let mut space = log.space.clone();
-    let (replayer, takes_names) = replayer::<A>(request, &mut space)?;
+    let (replayer, models) = replayer::<A>(request, &mut space)?;
     let measure = match &log.space {
         Some(space) => A::measure(space).ok(),
         None => None,
@@ -100,7 +100,11 @@ fn audit_kind<A: ActionKind + Binnable>(
     let (mut apprentice, mut unchecked) = (0, Unchecked::default());
     while let Some((place, record)) = log.next(progress)? {
         check_space(&mut space, &place, &record)?;
-        if !takes_names && record.context.as_named().is_some() {
+        models.check(&place, &record)?;
+        if record.limits.is_some() {
+            return Err(JobError::limits(&place, "audit"));
+        }
+        if !models.take_names && record.context.as_named().is_some() {
             return Err(JobError::field(&place, "context", ContextError::Named));
         }
         if record.mode == Some(Mode::Apprentice) {
@@ -138,12 +142,43 @@ fn check_space(
     Err(JobError::field(place, "mu", problem))
 }
 
-/// The models, if there are any, and whether they all take named features. Their space is the log's, or becomes it where
-/// the log does not say.
+/// What is known of the models given.
+struct GivenModels {
+    /// Whether they all take named features.
+    take_names: bool,
+    /// (batches learned, content hash, file) of each.
+    hashes: Vec<(u64, String, PathBuf)>,
+}
+
+impl GivenModels {
+    /// An error where the first event of a log was decided by another model than the one given for it.
+    fn check(&self, place: &Place, record: &Record) -> Result<(), JobError> {
+        // The hash is that of the model the loop began with, and only its first record is sure to be decided by it.
+        let (Some(0), Some(batches), Some(hash)) =
+            (record.seq, record.batches_learned, &record.model_hash)
+        else {
+            return Ok(());
+        };
+        let mut given = self.hashes.iter().filter(|(known, ..)| *known == batches);
+        match given.next() {
+            Some((_, own, file)) if own != hash => Err(JobError::field(
+                place,
+                "modelHash",
+                format!(
+                    "the log begins with the model {hash}, and {} is {own}: give the model from before the first event",
+                    file.display()
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The models, if there are any. Their space is the log's, or becomes it where the log does not say.
 fn replayer<A: ActionKind>(
     request: &AuditRequest,
     space: &mut Option<Arc<Space>>,
-) -> Result<(Option<Replayer<Context, A>>, bool), JobError> {
+) -> Result<(Option<Replayer<Context, A>>, GivenModels), JobError> {
     let mut files = request.models.clone();
     if let Some(folder) = &request.model_folder {
         files.extend(models_in(folder)?);
@@ -155,10 +190,15 @@ fn replayer<A: ActionKind>(
         ));
     }
     let mut replayer: Option<Replayer<Context, A>> = None;
-    let mut takes_names = true;
+    let mut given = GivenModels {
+        take_names: true,
+        hashes: Vec::new(),
+    };
     for file in &files {
         let model = load_model(file)?;
-        takes_names &= model.spec().features.is_some();
+        given.take_names &= model.spec().features.is_some();
+        let (batches, hash) = (model.batches_learned(), model.content_hash());
+        given.hashes.push((batches, hash, file.clone()));
         let own = &model.spec().space;
         let known = space.get_or_insert_with(|| Arc::new(own.clone()));
         if **known != *own {
@@ -181,7 +221,7 @@ fn replayer<A: ActionKind>(
             })?,
         }
     }
-    Ok((replayer, takes_names))
+    Ok((replayer, given))
 }
 
 /// The models of a folder, in order of name.
@@ -263,5 +303,6 @@ fn drawn(record: &Record) -> Result<Option<CappedIgwDraw>, &'static str> {
         // Where nobody says, as if it was estimated: bets are then the more careful ones.
         z_computed: record.z_draws == Some(0),
         proposals,
+        largest_inverse_density: record.largest_inverse_density,
     }))
 }

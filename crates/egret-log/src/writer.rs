@@ -2,7 +2,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use egret::{ActionKind, Context, Decision, EventLog, ModelSpec, Objective, Outcome, Space};
+use egret::{ActionKind, Context, Decision, EventLog, Model, ModelSpec, Objective, Outcome, Space};
 
 use crate::format::Format;
 use crate::json::{self, dsjson};
@@ -31,6 +31,8 @@ pub struct Writer {
     missing: dsjson::Missing,
     /// The space of the event appended last.
     space: Option<Arc<Space>>,
+    /// The hash of the model that the loop began with.
+    model_hash: Option<String>,
     rows: u64,
 }
 
@@ -62,6 +64,7 @@ impl Writer {
             sink,
             missing: dsjson::Missing::default(),
             space: None,
+            model_hash: None,
             rows: 0,
         })
     }
@@ -111,10 +114,15 @@ impl Writer {
     }
 }
 
-/// The log of a [`DecisionLoop`](egret::DecisionLoop): `seq` counts the events as they come. Of named features it keeps what
+/// The log of a [`DecisionLoop`](egret::DecisionLoop): `seq` counts the events as they come, and `modelHash` is that of
+/// the model the loop began with. Of named features it keeps what
 /// the schema lets reach a log.
 impl<A: ActionKind> EventLog<A> for Writer {
     type Error = WriteError;
+
+    fn begin(&mut self, model: &Model<A>) {
+        self.model_hash = Some(model.content_hash());
+    }
 
     fn append(
         &mut self,
@@ -133,6 +141,7 @@ impl<A: ActionKind> EventLog<A> for Writer {
         let mut record = Record {
             seq: Some(self.rows),
             mu: self.space.clone(),
+            model_hash: self.model_hash.clone(),
             schema_hash: spec
                 .features
                 .as_ref()

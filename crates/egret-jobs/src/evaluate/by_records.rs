@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egret::{
-    ActionKind, AnyModel, Context, DensityKind, GammaSchedule, Interval, Item, LineMeasure, Loss,
-    Model, Objective, ReferenceMeasure, Space, Vector, for_kind,
+    ActionKind, AnyModel, Context, DensityKind, GammaSchedule, Interval, Item, ItemSet,
+    LineMeasure, Loss, MixedAction, Model, Objective, ReferenceMeasure, Space, Vector, for_kind,
 };
 use egret_log::{Mode, Record};
 use egret_offline::{
@@ -14,7 +14,9 @@ use egret_offline::{
 use rayon::prelude::*;
 
 use super::by_columns::same_pass_prob;
-use super::density::{AroundColumn, Event, LoggedDensity, OfColumns, OfPolicy, Predictor, Problem};
+use super::density::{
+    AroundColumn, Event, LoggedDensity, OfColumns, OfMeasure, OfPolicy, Predictor, Problem,
+};
 use super::rows::{Evaluated, report};
 use super::tally::Tally;
 use super::weighted_batch::WeightedBatch;
@@ -121,6 +123,10 @@ trait Smoothed: ActionKind {
 impl Smoothed for Vector {}
 
 impl Smoothed for Item {}
+
+impl Smoothed for MixedAction {}
+
+impl Smoothed for ItemSet {}
 
 impl Smoothed for f64 {
     fn around<'s>(scan: &'s Scan<'_>, place: usize) -> Result<Vec<Ready<'s, f64>>, String> {
@@ -274,6 +280,10 @@ impl Scan<'_> {
         let measure = || measure.as_deref().map_err(Clone::clone);
         let words = |error: egret_offline::PolicyError| error.to_string();
         let ready = match &policy.policy {
+            PolicySpec::Uniform if self.checked.request.predictions.is_none() => {
+                self.space()?;
+                Ready::new(place, None, OfMeasure)
+            }
             PolicySpec::Uniform => {
                 let uniform = UniformPolicy::new(measure()?);
                 Ready::new(place, None, self.of_policy(uniform))
@@ -419,6 +429,9 @@ impl Scan<'_> {
                 self.objective
             );
             return Err(JobError::field(place, "objective", problem));
+        }
+        if record.limits.is_some() && !self.checked.needs_no_measure() {
+            return Err(JobError::limits(place, "evaluate"));
         }
         match (&self.space, &record.mu) {
             (Some(space), Some(found)) if !Arc::ptr_eq(space, found) && space != found => {

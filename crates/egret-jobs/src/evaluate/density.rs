@@ -161,6 +161,18 @@ impl<A: Action> LoggedDensity<A> for OfPolicy<'_, A> {
     }
 }
 
+/// μ itself, where nothing is predicted: its density is 1, over any space and within any limits.
+pub(super) struct OfMeasure;
+
+impl<A: Action> LoggedDensity<A> for OfMeasure {
+    fn answer(&self, _: &Event<'_, A>, _: &mut PolicyBuffers<A>) -> Result<Answer, Problem> {
+        Ok(Answer {
+            density: 1.0,
+            predicted: None,
+        })
+    }
+}
+
 /// Densities, and mean predictions, from columns.
 pub(super) struct OfColumns {
     /// q(a).

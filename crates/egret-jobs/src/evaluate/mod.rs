@@ -198,16 +198,21 @@ impl<'a> Checked<'a> {
     /// Whether columns of numbers hold all that is needed, so that no record has to be made.
     fn columns_suffice(&self) -> bool {
         let request = self.request;
-        let in_columns = |policy: &NamedPolicy| match policy.policy {
-            PolicySpec::Column { .. } => true,
-            // Its E_q f̂ is no column.
-            PolicySpec::Uniform => request.predictions.is_none(),
-            _ => false,
-        };
         !matches!(request.predictions, Some(Predictions::Model(_)))
             && request.from_seq.is_none()
             && request.log.skip_bad.is_none()
-            && request.policies.iter().all(in_columns)
+            && self.needs_no_measure()
+    }
+
+    /// Whether all policies are densities that hold whatever μ is restricted to.
+    fn needs_no_measure(&self) -> bool {
+        let known = |policy: &NamedPolicy| match policy.policy {
+            PolicySpec::Column { .. } => true,
+            // Its E_q f̂ is no column.
+            PolicySpec::Uniform => self.request.predictions.is_none(),
+            _ => false,
+        };
+        self.request.policies.iter().all(known)
     }
 
     /// Whether estimators use f̂.

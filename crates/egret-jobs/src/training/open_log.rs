@@ -129,6 +129,9 @@ fn check(
         );
         return Err(JobError::field(place, "mu", problem));
     }
+    if record.limits.is_some() {
+        return Err(JobError::limits(place, "learn"));
+    }
     space
         .check_action(&record.action)
         .map_err(|error| JobError::field(place, "action", error))?;

@@ -6,6 +6,7 @@ mod convert;
 mod decide;
 mod evaluate;
 mod head;
+mod limits;
 mod merge;
 mod objective;
 mod policy_text;

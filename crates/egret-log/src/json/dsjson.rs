@@ -29,6 +29,9 @@ pub(crate) fn write(record: &Record, missing: Missing, out: &mut Vec<u8>) -> Res
     let AnyAction::Number(action) = record.action else {
         return Err(unfit("has no number as its action"));
     };
+    if record.limits.is_some() {
+        return Err(unfit("had limits"));
+    }
     let loss = outcome::loss(record.loss, record.outcome, record.objective.as_ref())?;
     let loss = loss.ok_or(unfit("has no loss yet"))?;
     let density = record.propensity.density();

@@ -10,7 +10,9 @@ pub(crate) mod line_source;
 use std::fmt;
 use std::sync::Arc;
 
-use egret::{AnyAction, Context, FeatureValue, Features, Item, Propensity, Space, Vector};
+use egret::{
+    AnyAction, Context, FeatureValue, Features, Item, MixedAction, Propensity, Space, Vector,
+};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -48,11 +50,8 @@ pub(crate) fn write(record: &Record, out: &mut Vec<u8>) {
             // One object holds all features here.
             Access::ContextRest => {}
             Access::Mu => object.optional(name, record.mu.as_deref()),
-            Access::Action => match &record.action {
-                AnyAction::Number(value) => object.entry(name, value),
-                AnyAction::Vector(vector) => object.entry(name, vector),
-                AnyAction::Item(Item(index)) => object.entry(name, index),
-            },
+            Access::Limits => object.optional(name, record.limits.as_ref()),
+            Access::Action => object.entry(name, &record.action),
             Access::Propensity => object.entry(
                 name,
                 match record.propensity {
@@ -233,6 +232,7 @@ impl ObjectOf<'_> {
                     .transpose()
                     .map_err(Error::custom)?;
             }
+            Access::Limits => record.limits = map.next_value()?,
             Access::Action => {
                 draft.action = map
                     .next_value::<Option<ReadAction>>()?
@@ -303,59 +303,48 @@ fn extra(value: serde_json::Value) -> Option<Extra> {
     }
 }
 
-/// An action as JSON has it: a number, an index or a list.
+/// An action as JSON has it. A list of items looks like a vector: the space tells.
 struct ReadAction(AnyAction);
 
 impl<'de> Deserialize<'de> for ReadAction {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        Ok(Self(match NumberOrList::deserialize(source)? {
-            NumberOrList::Whole(index) => Item(index).into(),
-            NumberOrList::Number(value) => value.into(),
-            NumberOrList::List(values) => Vector::new(&values).map_err(D::Error::custom)?.into(),
-        }))
-    }
-}
+        struct AnyForm;
 
-enum NumberOrList {
-    Whole(u32),
-    Number(f64),
-    List(Vec<f64>),
-}
-
-impl<'de> Deserialize<'de> for NumberOrList {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct Either;
-
-        impl<'de> Visitor<'de> for Either {
-            type Value = NumberOrList;
+        impl<'de> Visitor<'de> for AnyForm {
+            type Value = AnyAction;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number or a list of numbers")
+                f.write_str("a number, a list of numbers, or an object with a value for each knob")
             }
 
-            fn visit_u64<E: Error>(self, value: u64) -> Result<NumberOrList, E> {
-                Ok(u32::try_from(value)
-                    .map_or(NumberOrList::Number(value as f64), NumberOrList::Whole))
+            fn visit_u64<E: Error>(self, value: u64) -> Result<AnyAction, E> {
+                let item = |index| Item(index).into();
+                Ok(u32::try_from(value).map_or_else(|_| (value as f64).into(), item))
             }
 
-            fn visit_i64<E: Error>(self, value: i64) -> Result<NumberOrList, E> {
-                Ok(NumberOrList::Number(value as f64))
+            fn visit_i64<E: Error>(self, value: i64) -> Result<AnyAction, E> {
+                Ok((value as f64).into())
             }
 
-            fn visit_f64<E: Error>(self, value: f64) -> Result<NumberOrList, E> {
-                Ok(NumberOrList::Number(value))
+            fn visit_f64<E: Error>(self, value: f64) -> Result<AnyAction, E> {
+                Ok(value.into())
             }
 
-            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<NumberOrList, S::Error> {
-                let mut values = Vec::new();
+            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<AnyAction, S::Error> {
+                let mut values: Vec<f64> = Vec::new();
                 while let Some(value) = list.next_element()? {
                     values.push(value);
                 }
-                Ok(NumberOrList::List(values))
+                Ok(Vector::new(&values).map_err(Error::custom)?.into())
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<AnyAction, M::Error> {
+                let action = MixedAction::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(action.into())
             }
         }
 
-        source.deserialize_any(Either)
+        source.deserialize_any(AnyForm).map(Self)
     }
 }
 

@@ -8,7 +8,9 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
-use egret::{AnyAction, Density, Item, Loss, Objective, Propensity, Space};
+use egret::{AnyAction, Density, Item, KnobValue, Loss, Objective, Propensity, Space};
+
+use serde::Serialize;
 
 use crate::json::sparse_parts;
 use crate::parquet::{
@@ -28,7 +30,7 @@ pub(crate) struct Layout {
     action: Option<ActionColumn>,
     mu: Option<Place<Arc<Space>>>,
     objective: Option<Place<Objective>>,
-    extras: BTreeMap<Arc<str>, ExtraColumn>,
+    extras: BTreeMap<Arc<str>, PlainColumn>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -39,11 +41,14 @@ enum ContextColumn {
     Named(Option<Arc<NamedColumns>>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum ActionColumn {
     Number,
     Item,
     Vector,
+    Set,
+    /// One column for each knob.
+    Mixed(BTreeMap<String, PlainColumn>),
 }
 
 /// Where something is that rows mostly share.
@@ -88,9 +93,25 @@ impl<T: Clone> Place<T> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum ExtraColumn {
+enum PlainColumn {
     Number,
     Text,
+}
+
+impl PlainColumn {
+    fn of(value: &KnobValue) -> Self {
+        match value {
+            KnobValue::Number(_) => Self::Number,
+            KnobValue::Category(_) => Self::Text,
+        }
+    }
+
+    fn data_type(self) -> DataType {
+        match self {
+            Self::Number => DataType::Float64,
+            Self::Text => DataType::Utf8,
+        }
+    }
 }
 
 impl Layout {
@@ -104,19 +125,25 @@ impl Layout {
             None => false,
         };
         let action = matches!(
-            (self.action, &record.action),
+            (&self.action, &record.action),
             (
                 Some(ActionColumn::Number),
                 AnyAction::Number(_) | AnyAction::Item(_)
             ) | (Some(ActionColumn::Item), AnyAction::Item(_))
                 | (Some(ActionColumn::Vector), AnyAction::Vector(_))
-        );
+                | (Some(ActionColumn::Set), AnyAction::Set(_))
+        ) || match (&self.action, &record.action) {
+            (Some(ActionColumn::Mixed(knobs)), AnyAction::Mixed(action)) => action
+                .iter()
+                .all(|(name, value)| knobs.get(name) == Some(&PlainColumn::of(value))),
+            _ => false,
+        };
         let mu = Place::fits(&self.mu, &record.mu, same);
         let objective = Place::fits(&self.objective, &record.objective, Option::eq);
         let extra = |(name, value): (&Arc<str>, &Extra)| {
             matches!(
                 (self.extras.get(name), value),
-                (Some(ExtraColumn::Text), _) | (Some(ExtraColumn::Number), Extra::Number(_))
+                (Some(PlainColumn::Text), _) | (Some(PlainColumn::Number), Extra::Number(_))
             )
         };
         context && action && mu && objective && record.extras.iter().all(extra)
@@ -130,9 +157,9 @@ impl Layout {
         let objective = Place::with(self.objective.take(), &record.objective, Option::eq);
         for (name, value) in &record.extras {
             let known = self.extras.entry(name.clone());
-            let known = known.or_insert(ExtraColumn::Number);
+            let known = known.or_insert(PlainColumn::Number);
             if let Extra::Text(_) = value {
-                *known = ExtraColumn::Text;
+                *known = PlainColumn::Text;
             }
         }
         self.context = Some(context);
@@ -184,21 +211,32 @@ impl Layout {
     }
 
     fn action_with(&self, record: &Record) -> Result<ActionColumn, RowError> {
-        use ActionColumn::{Item, Number, Vector};
-        let found = match record.action {
-            AnyAction::Number(_) => Number,
-            AnyAction::Item(_) => Item,
-            AnyAction::Vector(_) => Vector,
+        use ActionColumn::{Item, Mixed, Number, Set, Vector};
+        let refused = || RowError::Type {
+            field: "action".to_owned(),
+            found: record.action.to_string(),
+            expected: "an action of the same kind as the rows before",
         };
-        match (self.action, found) {
-            (None, found) => Ok(found),
-            (Some(known), found) if known == found => Ok(known),
-            (Some(Number | Item), Number | Item) => Ok(Number),
-            _ => Err(RowError::Type {
-                field: "action".to_owned(),
-                found: record.action.to_string(),
-                expected: "an action of the same kind as the rows before",
-            }),
+        match (&self.action, &record.action) {
+            (None | Some(Number | Item), AnyAction::Number(_))
+            | (Some(Number), AnyAction::Item(_)) => Ok(Number),
+            (None | Some(Item), AnyAction::Item(_)) => Ok(Item),
+            (None | Some(Vector), AnyAction::Vector(_)) => Ok(Vector),
+            (None | Some(Set), AnyAction::Set(_)) => Ok(Set),
+            (None | Some(Mixed(_)), AnyAction::Mixed(action)) => {
+                let mut knobs = match &self.action {
+                    Some(Mixed(knobs)) => knobs.clone(),
+                    _ => BTreeMap::new(),
+                };
+                for (name, value) in action.iter() {
+                    let found = PlainColumn::of(value);
+                    if *knobs.entry(name.to_owned()).or_insert(found) != found {
+                        return Err(refused());
+                    }
+                }
+                Ok(Mixed(knobs))
+            }
+            _ => Err(refused()),
         }
     }
 
@@ -232,7 +270,7 @@ impl Layout {
             ["action", "list", "element"].map(str::to_owned).to_vec(),
         ];
         let extras = self.extras.iter();
-        let extras = extras.filter(|(_, kind)| **kind == ExtraColumn::Number);
+        let extras = extras.filter(|(_, kind)| **kind == PlainColumn::Number);
         own.into_iter()
             .map(|name| vec![name.to_owned()])
             .chain(context)
@@ -254,14 +292,8 @@ impl Layout {
                 Access::Mu if Place::is_rows(&self.mu) => (DataType::Utf8, true),
                 Access::Objective if Place::is_rows(&self.objective) => (DataType::Utf8, true),
                 Access::Mu | Access::Objective => continue,
-                Access::Action => (
-                    match self.action {
-                        Some(ActionColumn::Item) => DataType::UInt32,
-                        Some(ActionColumn::Vector) => list_of(DataType::Float64),
-                        _ => DataType::Float64,
-                    },
-                    false,
-                ),
+                Access::Limits => (DataType::Utf8, true),
+                Access::Action => (self.action_type(), false),
                 Access::Propensity => (DataType::Utf8, false),
                 Access::Density | Access::Loss | Access::Number { .. } => (DataType::Float64, true),
                 Access::Count { .. } => (DataType::UInt64, true),
@@ -276,13 +308,19 @@ impl Layout {
             fields.push(Field::new(field.name, kind, nullable));
         }
         for (name, kind) in &self.extras {
-            let kind = match kind {
-                ExtraColumn::Number => DataType::Float64,
-                ExtraColumn::Text => DataType::Utf8,
-            };
-            fields.push(Field::new(&**name, kind, true));
+            fields.push(Field::new(&**name, kind.data_type(), true));
         }
         Arc::new(Schema::new(fields))
+    }
+
+    fn action_type(&self) -> DataType {
+        match &self.action {
+            None | Some(ActionColumn::Number) => DataType::Float64,
+            Some(ActionColumn::Item) => DataType::UInt32,
+            Some(ActionColumn::Vector) => list_of(DataType::Float64),
+            Some(ActionColumn::Set) => list_of(DataType::UInt32),
+            Some(ActionColumn::Mixed(knobs)) => DataType::Struct(knob_fields(knobs)),
+        }
     }
 
     fn context_type(&self) -> DataType {
@@ -325,6 +363,10 @@ impl Layout {
                     Arc::new(StringArray::from_iter(rows.map(text)))
                 }
                 Access::Mu | Access::Objective => continue,
+                Access::Limits => {
+                    let text = |r: &Record| r.limits.as_ref().map(json_text);
+                    Arc::new(StringArray::from_iter(rows.map(text)))
+                }
                 Access::Action => self.actions(records),
                 Access::Propensity => {
                     Arc::new(StringArray::from_iter_values(rows.map(
@@ -362,10 +404,10 @@ impl Layout {
         for (name, kind) in &self.extras {
             let values = records.iter().map(|record| record.extras.get(name));
             arrays.push(match kind {
-                ExtraColumn::Number => Arc::new(Float64Array::from_iter(
+                PlainColumn::Number => Arc::new(Float64Array::from_iter(
                     values.map(|value| value.and_then(Extra::number)),
                 )),
-                ExtraColumn::Text => Arc::new(StringArray::from_iter(values.map(|value| {
+                PlainColumn::Text => Arc::new(StringArray::from_iter(values.map(|value| {
                     value.map(|value| match value {
                         Extra::Text(text) => text.clone(),
                         Extra::Number(number) => format!("{number:?}"),
@@ -422,7 +464,33 @@ impl Layout {
 
     fn actions(&self, records: &[Record]) -> ArrayRef {
         let actions = records.iter().map(|record| &record.action);
-        match self.action {
+        match &self.action {
+            Some(ActionColumn::Mixed(knobs)) => {
+                let columns = knobs.iter().map(|(name, kind)| {
+                    let values = actions.clone().map(|action| match action {
+                        AnyAction::Mixed(action) => action.get(name),
+                        _ => None,
+                    });
+                    knob_column(*kind, values)
+                });
+                Arc::new(StructArray::new(
+                    knob_fields(knobs),
+                    columns.collect(),
+                    None::<NullBuffer>,
+                ))
+            }
+            Some(ActionColumn::Set) => {
+                let mut lists =
+                    ListBuilder::new(UInt32Builder::new()).with_field(element(DataType::UInt32));
+                for action in actions {
+                    if let AnyAction::Set(set) = action {
+                        let items = set.items().iter().map(|item| item.0);
+                        lists.values().extend(items.map(Some));
+                    }
+                    lists.append(true);
+                }
+                Arc::new(lists.finish())
+            }
             Some(ActionColumn::Vector) => {
                 let mut lists =
                     ListBuilder::new(Float64Builder::new()).with_field(element(DataType::Float64));
@@ -445,7 +513,7 @@ impl Layout {
                 let number = |action: &AnyAction| match action {
                     AnyAction::Number(value) => *value,
                     AnyAction::Item(Item(index)) => f64::from(*index),
-                    AnyAction::Vector(_) => unreachable!("the layout has room for each action"),
+                    _ => unreachable!("the layout has room for each action"),
                 };
                 Arc::new(Float64Array::from_iter_values(actions.map(number)))
             }
@@ -471,13 +539,38 @@ fn dense(record: &Record) -> &[f64] {
 }
 
 fn mu_column(records: &[Record]) -> ArrayRef {
-    let texts = records.iter().map(|record| {
-        record
-            .mu
-            .as_deref()
-            .map(|space| serde_json::to_string(space).expect("a space is numbers and words"))
-    });
+    let texts = records
+        .iter()
+        .map(|record| record.mu.as_deref().map(json_text));
     Arc::new(StringArray::from_iter(texts))
+}
+
+/// A space or limits as JSON.
+pub(crate) fn json_text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("spaces and limits are numbers and words")
+}
+
+fn knob_fields(knobs: &BTreeMap<String, PlainColumn>) -> Fields {
+    knobs
+        .iter()
+        .map(|(name, kind)| Field::new(name, kind.data_type(), true))
+        .collect()
+}
+
+fn knob_column<'a>(
+    kind: PlainColumn,
+    values: impl Iterator<Item = Option<&'a KnobValue>>,
+) -> ArrayRef {
+    match kind {
+        PlainColumn::Number => Arc::new(Float64Array::from_iter(values.map(|value| match value {
+            Some(KnobValue::Number(number)) => Some(*number),
+            _ => None,
+        }))),
+        PlainColumn::Text => Arc::new(StringArray::from_iter(values.map(|value| match value {
+            Some(KnobValue::Category(name)) => Some(name),
+            _ => None,
+        }))),
+    }
 }
 
 fn sparse_fields() -> Fields {

@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use egret::{AnyAction, Features, Item, Objective, Vector};
+use egret::{AnyAction, Features, Item, KnobValue, MixedAction, Objective, Vector};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use serde_json::Value;
 
@@ -269,6 +269,15 @@ fn read_field(
                 record.mu = Some(cache.parse(text)?);
             }
         }
+        Access::Limits => {
+            if let Some(text) = column.text(row).map_err(|m| m.of(name))? {
+                let limits = serde_json::from_str(text).map_err(|error| RowError::Field {
+                    field: name,
+                    problem: error.to_string(),
+                })?;
+                record.limits = Some(limits);
+            }
+        }
         Access::Action => draft.action = action_at(column, row)?,
         Access::Propensity => {
             if let Some(word) = column.text(row).map_err(|m| m.of(name))? {
@@ -309,6 +318,9 @@ fn action_at(column: &TableColumn, row: usize) -> Result<Option<AnyAction>, RowE
         let vector = coordinates.map(|values| Vector::new(&values)).transpose()?;
         return Ok(vector.map(AnyAction::from));
     }
+    if matches!(column, TableColumn::Struct { .. }) {
+        return mixed_at(column, row);
+    }
     let number = column.number(row).map_err(|m| m.of("action"))?;
     Ok(number.map(|value| {
         let index = value as u32;
@@ -318,6 +330,29 @@ fn action_at(column: &TableColumn, row: usize) -> Result<Option<AnyAction>, RowE
             AnyAction::Number(value)
         }
     }))
+}
+
+/// The knobs of a struct; null means that this action has no such knob.
+fn mixed_at(column: &TableColumn, row: usize) -> Result<Option<AnyAction>, RowError> {
+    let Some(fields) = column.fields(row).map_err(|m| m.of("action"))? else {
+        return Ok(None);
+    };
+    let mut knobs = Vec::new();
+    for (name, column) in fields {
+        let refused = |mismatch: crate::parquet::table_column::Mismatch| {
+            mismatch.of(&format!("action.{name}"))
+        };
+        let value = match column.text(row) {
+            Ok(category) => category.map(KnobValue::from),
+            Err(_) => column.number(row).map_err(refused)?.map(KnobValue::from),
+        };
+        knobs.extend(value.map(|value| (name.as_str(), value)));
+    }
+    let action = MixedAction::new(knobs).map_err(|error| RowError::Field {
+        field: "action",
+        problem: error.to_string(),
+    })?;
+    Ok(Some(action.into()))
 }
 
 fn context_at(

@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 
 use crate::output_file::{self, OutputFile};
 use crate::parquet::{
-    layout::Layout,
+    layout::{self, Layout},
     named_columns,
     source::{OBJECTIVE, ParquetSource},
 };
@@ -147,7 +147,7 @@ impl ParquetWriter {
     fn close_part(&mut self) -> Result<(), WriteError> {
         if let Some((_, mut writer)) = self.open.take() {
             if let Some(mu) = self.layout.mu() {
-                let text = serde_json::to_string(mu).expect("a space is numbers and words");
+                let text = layout::json_text(mu);
                 writer.append_key_value_metadata(KeyValue::new("egret.mu".to_owned(), text));
             }
             if let Some(objective) = self.layout.objective() {

@@ -16,6 +16,7 @@ pub(crate) enum Access {
     /// Features that have no column of their own.
     ContextRest,
     Mu,
+    Limits,
     Action,
     Propensity,
     Density,
@@ -133,6 +134,7 @@ pub(crate) const FIELDS: &[Field] = &[
     field!("context", Context),
     field!("contextRest", ContextRest),
     field!("mu", Mu),
+    field!("limits", Limits),
     field!("action", Action),
     field!("propensity", Propensity),
     field!("density", Density),

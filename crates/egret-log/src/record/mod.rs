@@ -25,8 +25,8 @@ use std::sync::Arc;
 
 use egret::{
     ActionKind, AnyAction, CappedDraw, Certificate, CertifiedBy, Context, Decision, Density,
-    DensityKind, Loss, NormalizingConstant, Objective, Observed, OutOfRange, Propensity, Space,
-    TauDraw,
+    DensityKind, Limits, Loss, NormalizingConstant, Objective, Observed, OutOfRange, Propensity,
+    Space, TauDraw,
 };
 
 use self::field::Access;
@@ -70,12 +70,15 @@ pub struct Record {
     pub context: Context,
     /// What densities are taken against.
     pub mu: Option<Arc<Space>>,
+    /// What the request allowed: densities are against μ restricted to it.
+    pub limits: Option<Limits>,
     /// What was done.
     pub action: AnyAction,
     pub(crate) propensity: Propensity,
     /// Whether the density is given τ, or over all of the grid.
     pub density_kind: Option<DensityKind>,
-    /// An upper bound on the inverse of the density, for any action that could have been drawn.
+    /// An upper bound on the inverse of the density, for any action that could have been drawn; of the same kind as the density,
+    /// and with the same z.
     pub largest_inverse_density: Option<f64>,
     /// g(a; β).
     pub g: Option<f64>,
@@ -111,7 +114,7 @@ pub struct Record {
     pub rng: Option<String>,
     /// How many batches the model had learned.
     pub batches_learned: Option<u64>,
-    /// The hash of the model's content.
+    /// The content hash of the model that the loop began with; with `batches_learned`, which model decided.
     pub model_hash: Option<String>,
     /// Which settings were in force.
     pub settings_version: Option<u32>,
@@ -164,6 +167,7 @@ impl Record {
         Self {
             event: Some(decision.event),
             density_kind: Some(decision.density_kind),
+            largest_inverse_density: capped.map(|capped| capped.largest_inverse_density),
             g: capped.map(|capped| capped.g),
             tau: Some(decision.tau),
             tau_index: Some(decision.tau_index),
@@ -196,6 +200,7 @@ impl Record {
             client_time: None,
             context,
             mu: None,
+            limits: None,
             action,
             propensity,
             density_kind: None,
@@ -256,8 +261,14 @@ impl Record {
         }))
     }
 
-    /// The decision, to the bit, as a replay needs it.
+    /// The decision, to the bit, as a replay needs it. An error under limits, which no model of this egret knows.
     pub fn decision<A: ActionKind>(&self) -> Result<Decision<A>, RowError> {
+        if self.limits.is_some() {
+            return Err(RowError::Field {
+                field: "limits",
+                problem: "a decision under limits cannot be replayed by this egret".to_owned(),
+            });
+        }
         Ok(Decision {
             event: needed(self.event, "event")?,
             action: A::from_any(&self.action)?,
@@ -301,6 +312,7 @@ impl Record {
                 value: needed(self.z, "z")?,
                 draws: count(needed(self.z_draws, "zDraws")?, "zDraws")?,
             },
+            largest_inverse_density: needed(self.largest_inverse_density, "largestInverseDensity")?,
         }))
     }
 
@@ -353,7 +365,25 @@ impl Record {
             (None, AnyAction::Number(value)) => {
                 OutOfRange::unless(value.is_finite(), "action", *value, "(-inf, inf)")?;
             }
+            // Without a space it would be read as a vector.
+            (None, AnyAction::Set(_)) => return Err(RowError::Missing { field: "mu" }),
             (None, _) => {}
+        }
+        if let Some(limits) = &self.limits {
+            let refused = |problem| RowError::Field {
+                field: "limits",
+                problem,
+            };
+            let space = self
+                .mu
+                .as_deref()
+                .ok_or(RowError::Missing { field: "mu" })?;
+            let checked = limits.check(space);
+            checked.map_err(|error| refused(error.to_string()))?;
+            if !limits.allow(&self.action) {
+                let action = &self.action;
+                return Err(refused(format!("they do not allow the action {action}")));
+            }
         }
         if let (Some(Mode::Apprentice), Some(density)) = (self.mode, self.propensity.density()) {
             let density = density.get();

@@ -1,14 +1,16 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use egret::{
-    AnyAction, CertifiedBy, Context, Density, DensityKind, FeatureValue, Features, Item, Loss,
-    Propensity, Space, Vector,
+    AnyAction, CertifiedBy, Context, Density, DensityKind, FeatureValue, Features, Item,
+    ItemLimits, ItemSet, Knob, KnobLimits, KnobValue, Limits, Loss, MixedAction, Propensity, Space,
+    Vector,
 };
 use egret_log::{LossSource, Mode, Record, Time};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::sample::{select, subsequence};
 
 /// Any finite number, down to the smallest.
 pub fn finite() -> impl Strategy<Value = f64> {
@@ -59,13 +61,17 @@ pub enum Kind {
     MixedVectors,
     SparseItems,
     NamedNumbers,
+    NamedKnobs,
+    DenseSets,
 }
 
-pub const KINDS: [Kind; 4] = [
+pub const KINDS: [Kind; 6] = [
     Kind::DenseNumbers,
     Kind::MixedVectors,
     Kind::SparseItems,
     Kind::NamedNumbers,
+    Kind::NamedKnobs,
+    Kind::DenseSets,
 ];
 
 fn dense() -> BoxedStrategy<Context> {
@@ -137,6 +143,74 @@ pub fn features() -> impl Strategy<Value = Features> {
     })
 }
 
+fn knobs() -> Space {
+    let knob = |name: &str, knob| (name.to_owned(), knob);
+    let (low, high, step) = (-2.0, 6.0, 0.5);
+    let names = ["red", "blue", "a \"b\""].map(str::to_owned).to_vec();
+    Space::Mixed {
+        knobs: BTreeMap::from([
+            knob("price", Knob::Interval { low, high }),
+            knob("retries", Knob::Steps { low, high, step }),
+            knob("colour", Knob::Categories(names)),
+        ]),
+    }
+}
+
+fn mixed() -> impl Strategy<Value = AnyAction> {
+    let names = select(vec!["red", "blue", "a \"b\""]);
+    (-2.0..=6.0_f64, 0..17_u32, names).prop_map(|(price, step, colour)| {
+        let values = [
+            ("price", KnobValue::from(price)),
+            ("retries", KnobValue::from(0.5 * f64::from(step) - 2.0)),
+            ("colour", KnobValue::from(colour)),
+        ];
+        MixedAction::new(values).expect("three knobs").into()
+    })
+}
+
+fn set() -> impl Strategy<Value = AnyAction> {
+    subsequence((0..9_u32).collect::<Vec<_>>(), 3)
+        .prop_shuffle()
+        .prop_map(|items| {
+            let items = items.into_iter().map(Item);
+            ItemSet::new(items).expect("distinct").into()
+        })
+}
+
+/// Some limits that allow the action, of every form there is.
+fn limits(action: &AnyAction) -> Limits {
+    let around = |value: f64| ((value - 0.5).max(-2.0), (value + 0.5).min(6.0));
+    match action {
+        AnyAction::Number(value) => {
+            let (low, high) = around(*value);
+            Limits::Interval { low, high }
+        }
+        AnyAction::Vector(vector) => Limits::Box {
+            sides: vector.iter().map(|&value| (value, 1.0)).collect(),
+        },
+        AnyAction::Item(item) => Limits::Items(ItemLimits::Allowed(vec![*item])),
+        AnyAction::Set(set) => {
+            let others = (0..9).map(Item).filter(|item| !set.items().contains(item));
+            Limits::Items(ItemLimits::Excluded(others.collect()))
+        }
+        AnyAction::Mixed(action) => {
+            let knobs = action.iter().map(|(name, value)| {
+                let limits = match value {
+                    KnobValue::Number(value) => KnobLimits::Interval {
+                        low: *value,
+                        high: 6.0,
+                    },
+                    KnobValue::Category(category) => KnobLimits::Categories(vec![category.clone()]),
+                };
+                (name.to_owned(), limits)
+            });
+            Limits::Mixed {
+                knobs: knobs.collect(),
+            }
+        }
+    }
+}
+
 /// A record with all of its fields, each there or absent.
 pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
     let interval = Space::Interval {
@@ -163,6 +237,12 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
                 sides: vec![(0.0, 1.0), (0.0, 1.0)],
             },
         ),
+        Kind::NamedKnobs => (
+            features().prop_map(Context::named).boxed(),
+            mixed().boxed(),
+            knobs(),
+        ),
+        Kind::DenseSets => (dense(), set().boxed(), Space::Set { count: 9, size: 3 }),
         Kind::SparseItems => (
             sparse(),
             (0..7_u32).prop_map(|index| Item(index).into()).boxed(),
@@ -236,6 +316,7 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
         option::of(text()),
         option::of(share()),
         option::of(select(vec!["maximize:0,50", "minimize:-1,2.5,clip"])),
+        any::<bool>(),
     );
     (who, how, proof, end, more).prop_map(move |(who, how, proof, end, more)| {
         let (context, action, propensity, ..) = how;
@@ -264,6 +345,13 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
             record.model_hash,
             record.schema_hash,
         ) = (more.0, more.1, more.2);
+        if matches!(record.action, AnyAction::Set(_)) && record.mu.is_none() {
+            // Without a space it would be a vector.
+            record.mu = Some(Arc::new(Space::Set { count: 9, size: 3 }));
+        }
+        if more.5 && record.mu.is_some() {
+            record.limits = Some(limits(&record.action));
+        }
         record.outcome = more.3;
         record.objective = more.4.map(|text| text.parse().expect("an objective"));
         if let (Some(outcome), Some(objective)) = (record.outcome, record.objective) {

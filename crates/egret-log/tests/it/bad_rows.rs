@@ -17,6 +17,22 @@ fn good_with(from: &str, to: &str) -> String {
     line
 }
 
+const KNOBS: &str = r#"{"mixed":{"knobs":{"a":{"steps":{"low":0.0,"high":1.0,"step":0.5}}}}}"#;
+
+fn with_mu(action: &str, mu: &str) -> String {
+    good_with(
+        "\"action\":0.5",
+        &format!("\"action\":{action},\"mu\":{mu}"),
+    )
+}
+
+fn limited(limits: &str) -> String {
+    with_mu(
+        &format!("0.5,\"limits\":{limits}"),
+        r#"{"interval":{"low":0.0,"high":2.0}}"#,
+    )
+}
+
 #[test]
 fn every_kind_of_bad_row_stops_or_is_put_aside_with_its_reason() {
     let cases = [
@@ -99,6 +115,67 @@ fn every_kind_of_bad_row_stops_or_is_put_aside_with_its_reason() {
             ),
             "mu: ",
         ),
+        (
+            good_with("0.5", r#"{}"#),
+            "action: a mixed action has at least one knob",
+        ),
+        (
+            good_with("0.5", r#"{"a":1,"a":2}"#),
+            "action: the knob a is given twice",
+        ),
+        (
+            good_with("0.5", r#"{"a":true}"#),
+            "action: a number or the name of a category",
+        ),
+        (
+            with_mu("[1,2]", r#"{"set":{"count":2,"size":2}}"#),
+            "the action {1, 2} is not in the action space set:2,2",
+        ),
+        (
+            with_mu("[1,1]", r#"{"set":{"count":2,"size":2}}"#),
+            "the action [1.0, 1.0] is not in the action space set:2,2",
+        ),
+        (
+            with_mu("[0,1]", r#"{"set":{"count":2,"size":3}}"#),
+            "mu: count is 2, expected a number in [size, 2^32]",
+        ),
+        (
+            with_mu(r#"{"a":0.3}"#, KNOBS),
+            "the action {\"a\": 0.3} is not in the action space mixed:a",
+        ),
+        (
+            with_mu(r#"{"a":0.5,"b":1}"#, KNOBS),
+            "is not in the action space mixed:a",
+        ),
+        (with_mu("0.5", KNOBS), "is not in the action space mixed:a"),
+        (
+            with_mu("0.5", r#"{"mixed":{"knobs":{}}}"#),
+            "mu: a mixed space has at least one knob",
+        ),
+        (
+            good_with(
+                "\"seq\":3",
+                r#""limits":{"interval":{"low":0.0,"high":1.0}}"#,
+            ),
+            "mu is missing",
+        ),
+        (
+            limited(r#"{"interval":{"low":0.0,"high":3.0}}"#),
+            "limits: the limits are no part of the action space interval:0,2",
+        ),
+        (
+            limited(r#"{"items":{"allowed":[0]}}"#),
+            "limits: the limits are no part of the action space interval:0,2",
+        ),
+        (
+            limited(r#"{"interval":{"low":1.0,"high":2.0}}"#),
+            "limits: they do not allow the action 0.5",
+        ),
+        (
+            limited(r#"{"interval":{"low":0.0}}"#),
+            "limits: missing field `high`",
+        ),
+        (limited(r#"{"anything":1}"#), "limits: unknown variant"),
         (
             good_with(
                 "0.25",

@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use egret::{ActionKind, Item, ItemLimits, ItemSet, Limits, MixedAction};
 use egret_log::{Format, Record, Writer};
 
 use crate::read;
@@ -16,7 +17,13 @@ fn data(name: &str) -> PathBuf {
 #[test]
 #[ignore = "writes to tests/data"]
 fn files_are_made_from_json_lines() {
-    for name in ["version-1", "version-1-items", "version-1-vectors"] {
+    for name in [
+        "version-1",
+        "version-1-items",
+        "version-1-vectors",
+        "version-1-mixed",
+        "version-1-sets",
+    ] {
         let records = read(&data(&format!("{name}.jsonl")));
         let write = |ending: &str, format, records: &[Record]| {
             let file = data(&format!("{name}.{ending}"));
@@ -40,6 +47,8 @@ fn old_files_are_read_as_ever() {
         ("version-1.jsonl", &["version-1.parquet"][..]),
         ("version-1-items.jsonl", &["version-1-items.parquet"]),
         ("version-1-vectors.jsonl", &["version-1-vectors.parquet"]),
+        ("version-1-mixed.jsonl", &["version-1-mixed.parquet"]),
+        ("version-1-sets.jsonl", &["version-1-sets.parquet"]),
     ] {
         let text = fs::read_to_string(data(name)).expect("a file of this repository");
         let lines = |path: &Path| -> String {
@@ -113,4 +122,21 @@ fn named_features_are_what_they_were() {
     assert_eq!(value(0, "user.visits"), Some(3_i64.into()));
     assert_eq!(value(1, "user.visits"), Some("many".into()));
     assert_eq!(value(1, "town"), None);
+}
+
+#[test]
+fn knobs_sets_and_limits_are_what_they_were() {
+    let mixed = read(&data("version-1-mixed.parquet"));
+    let action = MixedAction::from_any(&mixed[0].action).expect("knobs");
+    assert_eq!(action.get("colour"), Some(&"red".into()));
+    assert_eq!(action.get("price"), Some(&12.5.into()));
+    assert_eq!(action.get("retries"), Some(&3.0.into()));
+    assert_eq!((mixed[0].pass_prob, mixed[1].pass_prob), (None, Some(0.25)));
+    assert_eq!(mixed[0].model_hash.as_deref(), Some("0a38a7fac68d0471"));
+    let sets = read(&data("version-1-sets.parquet"));
+    let set = ItemSet::from_any(&sets[0].action).expect("items");
+    assert_eq!(set.items(), [Item(7), Item(512), Item(29_999)]);
+    let allowed = ItemLimits::Allowed([0, 7, 8, 9].map(Item).to_vec());
+    assert_eq!(sets[1].limits, Some(Limits::Items(allowed)));
+    assert_eq!(sets[0].limits, None);
 }

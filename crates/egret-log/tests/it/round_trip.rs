@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use egret::{
     ActionKind, AnyModel, CappedIgw, Context, Decision, DecisionLoop, EmbeddingRows, Explorer,
-    FeatureSchema, FeatureValue, Features, FieldKind, Forecaster, Interval, Loss, Model, ModelSpec,
-    OracleSpec, Propensity, Settings, Space, for_kind,
+    FeatureSchema, FeatureValue, Features, FieldKind, Forecaster, Interval, KnobValue, Loss,
+    MixedAction, Model, ModelSpec, OracleSpec, Propensity, Settings, Space, for_kind,
 };
 use egret_log::{Format, Record, Writer};
 use proptest::collection::vec;
@@ -99,9 +99,76 @@ fn json_lines_keep_every_bit() {
 fn dsjson_keeps_every_bit_of_what_it_can_hold() {
     for kind in [Kind::DenseNumbers, Kind::NamedNumbers] {
         there_and_back(kind, Format::DsJson, |record| {
-            record.loss.is_some() && record.mu.is_some() && record.propensity().density().is_some()
+            record.loss.is_some()
+                && record.mu.is_some()
+                && record.limits.is_none()
+                && record.propensity().density().is_some()
         });
     }
+}
+
+#[test]
+fn dsjson_refuses_what_it_cannot_hold() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("log.dsjson");
+    let mut writer = Writer::create(&file, Format::DsJson).expect("a folder to write to");
+    let line = |mu: &str, rest: &str| {
+        let text = format!(
+            r#"{{"context":[1.0],"mu":{mu},{rest},"propensity":"density","density":2.0,"loss":0.25}}"#
+        );
+        Record::from_json(&text).expect("a record")
+    };
+    let interval = r#"{"interval":{"low":0.0,"high":1.0}}"#;
+    let knobs = r#"{"mixed":{"knobs":{"price":{"interval":{"low":0.0,"high":1.0}}}}}"#;
+    for (record, reason) in [
+        (
+            line(
+                interval,
+                r#""action":0.5,"limits":{"interval":{"low":0.5,"high":0.75}}"#,
+            ),
+            "the event had limits: dsjson cannot hold it",
+        ),
+        (
+            line(knobs, r#""action":{"price":0.5}"#),
+            "the event has no number as its action: dsjson cannot hold it",
+        ),
+        (
+            line(r#"{"set":{"count":5,"size":2}}"#, r#""action":[4,1]"#),
+            "the event has no number as its action: dsjson cannot hold it",
+        ),
+    ] {
+        let error = writer.write(&record).expect_err("no place for it");
+        assert_eq!(error.to_string(), reason);
+    }
+}
+
+/// Actions with other knobs, and knobs that come later, share one struct; one of another type is refused.
+#[test]
+fn knobs_that_come_later_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let records: Vec<Record> = (0..9_000_u32)
+        .map(|row| {
+            let size = ("size", KnobValue::from(f64::from(row)));
+            let colour = ("colour", KnobValue::from("red"));
+            let action = match row {
+                0..8_500 => MixedAction::new([size]),
+                _ => MixedAction::new([colour]),
+            };
+            let action = action.expect("a knob").into();
+            Record::bare(x(0), action, Propensity::PointMass)
+        })
+        .collect();
+    let file = write(folder.path(), Format::Parquet, &records);
+    assert_eq!(read(&file), records);
+    let mut writer = Writer::create(&file, Format::Parquet).expect("a folder to write to");
+    writer.write(&records[0]).expect("a good record");
+    let other = MixedAction::new([("size", "large".into())]).expect("a knob");
+    let other = Record::bare(x(0), other.into(), Propensity::PointMass);
+    let error = writer.write(&other).expect_err("a number before");
+    assert_eq!(
+        error.to_string(),
+        "action is {\"size\": \"large\"}, expected an action of the same kind as the rows before"
+    );
 }
 
 /// The first batch settles the columns of names; what comes later, and in another part of the file, is there all the same.
@@ -216,6 +283,8 @@ fn teaches<A: ActionKind>(model: &Model<A>) {
         let mut unknown = 0;
         for (seq, record) in (0..).zip(read(&file)) {
             assert_eq!(record.seq, Some(seq));
+            // Of the model that the loop began with, however many batches it has learned since.
+            assert_eq!(record.model_hash, Some(model.content_hash()));
             match record.observed::<A>().expect("a good record") {
                 Some(observed) => fresh.learn(&observed).expect("a good event"),
                 None => unknown += 1,

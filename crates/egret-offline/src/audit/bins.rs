@@ -1,4 +1,4 @@
-use egret::{Action, Item, ReferenceMeasure, Vector};
+use egret::{Action, Item, ItemSet, KnobValue, MixedAction, ReferenceMeasure, Vector};
 
 use crate::policy::{PolicySeed, RngPurpose};
 
@@ -19,7 +19,8 @@ const CUTTING: usize = 4_096;
 
 /// An action with a place on a line, along which bins are cut.
 ///
-/// The place of a number is itself, of a vector its first coordinate, of an item its index.
+/// The place of a number is itself, of a vector its first coordinate, of an item its index, of a set its first item, of a mixed
+/// action its first number.
 pub trait Binnable: Action {
     /// The place.
     fn place(&self) -> f64;
@@ -40,6 +41,22 @@ impl Binnable for Vector {
 impl Binnable for Item {
     fn place(&self) -> f64 {
         f64::from(self.0)
+    }
+}
+
+impl Binnable for ItemSet {
+    fn place(&self) -> f64 {
+        self.items().first().map_or(0.0, Item::place)
+    }
+}
+
+impl Binnable for MixedAction {
+    fn place(&self) -> f64 {
+        let number = |(_, value): (&str, &KnobValue)| match value {
+            KnobValue::Number(number) => Some(*number),
+            KnobValue::Category(_) => None,
+        };
+        self.iter().find_map(number).unwrap_or(0.0)
     }
 }
 

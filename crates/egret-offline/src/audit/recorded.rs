@@ -65,6 +65,8 @@ pub struct CappedIgwDraw {
     pub z_computed: bool,
     /// How many draws of μ the action took.
     pub proposals: u64,
+    /// What no 1/density exceeds; none where the log does not say.
+    pub largest_inverse_density: Option<f64>,
 }
 
 impl<A> Recorded<A> {
@@ -111,6 +113,7 @@ impl CappedIgwDraw {
             z: capped.z.value,
             z_computed: capped.z.draws == 0,
             proposals: decision.proposals as u64,
+            largest_inverse_density: Some(capped.largest_inverse_density),
         })
     }
 
@@ -128,6 +131,9 @@ impl CappedIgwDraw {
         const SLACK: f64 = 1e-9;
         let Self { tau, g, z, .. } = *self;
         let least = tau / (1.0 + self.gamma * (1.0 - self.beta).max(0.0));
+        let bounded = density
+            .zip(self.largest_inverse_density)
+            .is_none_or(|(density, largest)| 1.0 - SLACK <= density * largest);
         let density = density.unwrap_or(0.0);
         [
             (g <= tau * (1.0 + SLACK), "g exceeds tau"),
@@ -145,6 +151,7 @@ impl CappedIgwDraw {
                 "the density is not g / z",
             ),
             (1 <= self.proposals, "an action took no proposal"),
+            (bounded, "1 / density exceeds the largest inverse density"),
         ]
         .into_iter()
         .find(|(holds, _)| !holds)

@@ -213,7 +213,7 @@ fn what_differs_is_found_at_once_and_named() {
 fn records_that_contradict_themselves_are_found_at_once() {
     let (rows, _) = run(settings(Normalization::Mixture, 4), 40, 1);
     type Spoil = fn(&mut Row);
-    let spoils: [(Spoil, &str); 4] = [
+    let spoils: [(Spoil, &str); 5] = [
         (|row| scale(row, 1.1, false), "not g / z"),
         (
             |row| with(row, |capped, tau| capped.g = 2.0 * tau),
@@ -224,6 +224,15 @@ fn records_that_contradict_themselves_are_found_at_once() {
             "z exceeds",
         ),
         (|row| with(row, |capped, _| capped.g *= 1e-9), "less than"),
+        (
+            |row| {
+                let inverse = 1.0 / density(row);
+                with(row, |capped, _| {
+                    capped.largest_inverse_density = 0.99 * inverse;
+                });
+            },
+            "the largest inverse density",
+        ),
     ];
     for (spoil, what) in spoils {
         let mut spoiled = rows.clone();
@@ -343,6 +352,15 @@ fn with(row: &mut Row, spoil: impl Fn(&mut CappedDraw, f64)) {
     );
 }
 
+/// Another z, and the bound on 1/p that goes with it.
+fn set_z(row: &mut Row, z: impl Fn(&CappedDraw) -> f64) {
+    with(row, |capped, _| {
+        let z = z(capped);
+        capped.largest_inverse_density *= z / capped.z.value;
+        capped.z.value = z;
+    });
+}
+
 fn decision(row: &Row) -> &Decision<f64> {
     match &row.decision {
         Recorded::Replayable(decision) => decision,
@@ -377,7 +395,7 @@ fn set_density(row: &mut Row, p: f64) {
 fn scale(row: &mut Row, factor: f64, consistent: bool) {
     set_density(row, factor * density(row));
     if consistent {
-        with(row, |capped, _| capped.z.value /= factor);
+        set_z(row, |capped| capped.z.value / factor);
     }
 }
 
@@ -399,7 +417,7 @@ impl Fault {
             Self::None | Self::Swapped => {}
             Self::KappaHat1 => {
                 for row in rows {
-                    with(row, |capped, _| capped.z.value = 1.0);
+                    set_z(row, |_| 1.0);
                     let g = decision(row).capped_igw.expect("CappedIGW").g;
                     set_density(row, g);
                 }
@@ -423,7 +441,7 @@ impl Fault {
             Self::Constant => {
                 for row in rows {
                     set_density(row, 1.0);
-                    with(row, |capped, _| capped.z.value = capped.g);
+                    set_z(row, |capped| capped.g);
                 }
             }
         }

@@ -88,6 +88,8 @@ pub(crate) struct Drawn<A> {
     pub certificate: Certificate,
     pub proposals: usize,
     pub z: NormalizingConstant,
+    /// What no f̂ exceeds: the largest, where all are known, otherwise 1.
+    pub most: f64,
 }
 
 /// The buffers of a decision, reused so that no decision allocates.
@@ -188,30 +190,36 @@ impl CappedSampler {
         }
     }
 
-    /// Σ wᵢ gᵢ(a)/zᵢ over a grid of (w, τ, γ), at an action with this f̂; none if some z is not exact.
-    pub(crate) fn marginal_density<X: ?Sized, A: Action>(
+    /// Σ wᵢ gᵢ(a)/zᵢ over a grid of (w, τ, γ), at an action with this f̂, and the least that any action can have; an error if
+    /// some z is not exact.
+    pub(crate) fn marginal_densities<X: ?Sized, A: Action>(
         &self,
         grid: impl Iterator<Item = (f64, f64, f64)>,
         fhat: f64,
         place: &mut DrawScope<'_, X, A>,
-    ) -> Result<f64, DecideError> {
-        let mut density = 0.0;
-        let mut first = true;
+    ) -> Result<(f64, f64), DecideError> {
+        let (mut density, mut least) = (0.0, 0.0);
+        let mut most = None;
         for (weight, tau, gamma) in grid {
             let igw = Igw::new(tau, gamma)?;
             if tau == 1.0 {
                 density += weight;
+                least += weight;
                 continue;
             }
             let exact = self.exact(tau, place).ok_or(DecideError::NotExact)?;
-            if first {
-                exact.prepare(place)?;
-                first = false;
-            }
+            let most = match most {
+                Some(most) => most,
+                None => {
+                    exact.prepare(place)?;
+                    *most.insert(exact.most(place))
+                }
+            };
             let (beta, z) = exact.beta(&igw, place)?;
             density += weight * igw.weight(fhat, beta) / z;
+            least += weight * igw.weight(most, beta) / z;
         }
-        Ok(density)
+        Ok((density, least))
     }
 
     fn exact<'a, X: ?Sized, A: Action>(
@@ -270,6 +278,7 @@ impl CappedSampler {
             certificate: exact::certificate(beta, z),
             proposals: accepted.proposals,
             z: NormalizingConstant::exact(z),
+            most: exact.most(place),
         })
     }
 
@@ -318,6 +327,7 @@ impl CappedSampler {
             certificate,
             proposals: accepted.proposals,
             z,
+            most: 1.0,
         })
     }
 
@@ -354,6 +364,14 @@ impl<X: ?Sized, A: Action> Exact<'_, X, A> {
         match self {
             Self::Line(line) => line.find_pieces(place.line, place.proposals),
             Self::Catalogue(catalogue) => catalogue.predict_all(place.masses, place.proposals),
+        }
+    }
+
+    /// What no f̂ exceeds.
+    fn most(&self, place: &DrawScope<'_, X, A>) -> f64 {
+        match self {
+            Self::Line(_) => 1.0,
+            Self::Catalogue(_) => place.proposals.fhats.iter().copied().fold(0.0, f64::max),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::sampling::{NormalizingConstant, SampleError};
 /// | g        | `capped_igw.g`                                   |
 /// | β, κ∞, δ | `capped_igw.certificate`, with the draws it took |
 /// | z        | `capped_igw.z`, with its number of fresh draws   |
+/// | max 1/p  | `capped_igw.largest_inverse_density`             |
 ///
 /// The same (model, settings, seed, event, context) gives the same decision bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,6 +61,10 @@ pub struct CappedDraw {
     pub certificate: Certificate,
     /// z(β), exact or estimated without bias.
     pub z: NormalizingConstant,
+    /// An upper bound on 1/p over all actions, with p the density stated: of the same kind, and with the same z. f̂ is taken to
+    /// reach 1, but on a catalogue that is summed whole the largest f̂ is known.
+    #[serde(deserialize_with = "checked_number::positive")]
+    pub largest_inverse_density: f64,
 }
 
 /// Which density is stated, since τ is drawn before the action.

@@ -192,10 +192,13 @@ impl Player {
                 };
                 let drawn = sampler.draw(&igw, &mut place, key)?;
                 let g = igw.weight(drawn.fhat, drawn.certificate.beta);
-                let density = match smoothness.density {
-                    DensityKind::Conditional => g / drawn.z.value,
+                let (density, least) = match smoothness.density {
+                    DensityKind::Conditional => {
+                        let least = igw.weight(drawn.most, drawn.certificate.beta);
+                        (g / drawn.z.value, least / drawn.z.value)
+                    }
                     DensityKind::Marginal => {
-                        sampler.marginal_density(smoothness.grid(), drawn.fhat, &mut place)?
+                        sampler.marginal_densities(smoothness.grid(), drawn.fhat, &mut place)?
                     }
                 };
                 Ok(Choice {
@@ -205,6 +208,9 @@ impl Player {
                         g,
                         certificate: drawn.certificate,
                         z: drawn.z,
+                        // Rounding keeps the order of f̂, so that no density's own inverse is above it. A γ beyond all
+                        // measure makes the least density 0, which no action may have.
+                        largest_inverse_density: (1.0 / least).min(f64::MAX),
                     }),
                     proposals: drawn.proposals,
                 })
@@ -275,6 +281,7 @@ const UNIFORM: CappedDraw = CappedDraw {
         value: 1.0,
         draws: 0,
     },
+    largest_inverse_density: 1.0,
 };
 
 /// Why an explorer cannot play on this measure with this oracle.

@@ -46,6 +46,10 @@ fn first_difference<A: PartialEq>(a: &Decision<A>, b: &Decision<A>) -> Option<&'
                 ("draws of beta", a_proof.draws == b_proof.draws),
                 ("z", bits(a.z.value, b.z.value)),
                 ("draws of z", a.z.draws == b.z.draws),
+                (
+                    "largest_inverse_density",
+                    bits(a.largest_inverse_density, b.largest_inverse_density),
+                ),
             ]
             .into_iter()
             .find(|(_, same)| !same)

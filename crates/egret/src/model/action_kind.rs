@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::event::{Action, Context, Item, Vector};
+use crate::event::{Action, Context, Item, ItemSet, MixedAction, Vector};
 use crate::measure::{
     BetaPrior, Catalogue, Dirichlet, Interval, ReferenceMeasure, TruncatedNormal, UniformBox,
     UniformSphere,
@@ -19,6 +19,10 @@ pub enum AnyAction {
     Vector(Vector),
     /// An index into a catalogue.
     Item(Item),
+    /// A value for each knob of a mixed space.
+    Mixed(MixedAction),
+    /// A set of items of a catalogue.
+    Set(ItemSet),
 }
 
 /// The kinds of action that files, requests and other languages support.
@@ -30,6 +34,10 @@ pub enum Kind {
     Vector,
     /// [`Item`].
     Item,
+    /// [`MixedAction`]; there are no models over them yet.
+    Mixed,
+    /// [`ItemSet`]; there are no models over them yet.
+    Set,
 }
 
 /// Runs generic code for a [`Kind`] known at run time: inside, `A` is the type of its actions.
@@ -59,14 +67,22 @@ macro_rules! for_kind {
                 type $A = $crate::Item;
                 $body
             }
+            $crate::Kind::Mixed => {
+                type $A = $crate::MixedAction;
+                $body
+            }
+            $crate::Kind::Set => {
+                type $A = $crate::ItemSet;
+                $body
+            }
         }
     };
 }
 
-/// The action types that a [`Kind`] names: `f64`, [`Vector`], [`Item`].
+/// The action types that a [`Kind`] names: `f64`, [`Vector`], [`Item`], [`MixedAction`], [`ItemSet`].
 ///
 /// JSON and tables do not always distinguish 3 from 3.0. So `from_any` converts whole numbers to items and items to
-/// numbers.
+/// numbers, and vectors of whole numbers to sets of items.
 pub trait ActionKind: Action + PartialEq + Into<AnyAction> + sealed::Sealed {
     /// Which kind.
     const KIND: Kind;
@@ -89,6 +105,8 @@ mod sealed {
     impl Sealed for f64 {}
     impl Sealed for crate::event::Vector {}
     impl Sealed for crate::event::Item {}
+    impl Sealed for crate::event::MixedAction {}
+    impl Sealed for crate::event::ItemSet {}
 }
 
 impl ActionKind for f64 {
@@ -98,7 +116,7 @@ impl ActionKind for f64 {
         match action {
             AnyAction::Number(value) => Ok(*value),
             AnyAction::Item(Item(index)) => Ok(Self::from(*index)),
-            AnyAction::Vector(_) => Err(KindError::new(action, Self::KIND)),
+            _ => Err(KindError::new(action, Self::KIND)),
         }
     }
 
@@ -129,7 +147,7 @@ impl ActionKind for Vector {
     fn from_any(action: &AnyAction) -> Result<Self, KindError> {
         match action {
             AnyAction::Vector(vector) => Ok(vector.clone()),
-            AnyAction::Number(_) | AnyAction::Item(_) => Err(KindError::new(action, Self::KIND)),
+            _ => Err(KindError::new(action, Self::KIND)),
         }
     }
 
@@ -156,7 +174,7 @@ impl ActionKind for Item {
         let index = match action {
             AnyAction::Item(item) => return Ok(*item),
             AnyAction::Number(value) => whole(*value),
-            AnyAction::Vector(_) => None,
+            _ => None,
         };
         index
             .map(Item)
@@ -186,6 +204,55 @@ impl ActionKind for Item {
     }
 }
 
+/// The log holds them, and no model decides them yet.
+impl ActionKind for MixedAction {
+    const KIND: Kind = Kind::Mixed;
+
+    fn from_any(action: &AnyAction) -> Result<Self, KindError> {
+        match action {
+            AnyAction::Mixed(mixed) => Ok(mixed.clone()),
+            _ => Err(KindError::new(action, Self::KIND)),
+        }
+    }
+
+    fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError> {
+        Err(SpaceError::without_measure(space, Self::KIND))
+    }
+
+    fn oracle(_: &ModelSpec) -> Result<Box<dyn RegressionOracle<Context, Self>>, OracleSpecError> {
+        Err(OracleSpecError::NoOracle {
+            actions: "mixed actions",
+        })
+    }
+}
+
+/// The log holds them, and no model decides them yet.
+impl ActionKind for ItemSet {
+    const KIND: Kind = Kind::Set;
+
+    fn from_any(action: &AnyAction) -> Result<Self, KindError> {
+        let items = match action {
+            AnyAction::Set(set) => return Ok(set.clone()),
+            AnyAction::Vector(vector) => vector.iter().map(|&value| whole(value).map(Item)),
+            _ => return Err(KindError::new(action, Self::KIND)),
+        };
+        items
+            .collect::<Option<Vec<Item>>>()
+            .and_then(|items| Self::new(items).ok())
+            .ok_or_else(|| KindError::new(action, Self::KIND))
+    }
+
+    fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError> {
+        Err(SpaceError::without_measure(space, Self::KIND))
+    }
+
+    fn oracle(_: &ModelSpec) -> Result<Box<dyn RegressionOracle<Context, Self>>, OracleSpecError> {
+        Err(OracleSpecError::NoOracle {
+            actions: "sets of items",
+        })
+    }
+}
+
 fn whole(value: f64) -> Option<u32> {
     let index = value as u32;
     (f64::from(index) == value).then_some(index)
@@ -209,6 +276,18 @@ impl From<Item> for AnyAction {
     }
 }
 
+impl From<MixedAction> for AnyAction {
+    fn from(action: MixedAction) -> Self {
+        Self::Mixed(action)
+    }
+}
+
+impl From<ItemSet> for AnyAction {
+    fn from(set: ItemSet) -> Self {
+        Self::Set(set)
+    }
+}
+
 impl AnyAction {
     /// Which kind it is.
     pub fn kind(&self) -> Kind {
@@ -216,6 +295,8 @@ impl AnyAction {
             Self::Number(_) => Kind::Number,
             Self::Vector(_) => Kind::Vector,
             Self::Item(_) => Kind::Item,
+            Self::Mixed(_) => Kind::Mixed,
+            Self::Set(_) => Kind::Set,
         }
     }
 
@@ -231,17 +312,21 @@ impl fmt::Display for AnyAction {
             Self::Number(value) => write!(f, "{value:?}"),
             Self::Vector(vector) => write!(f, "{:?}", vector.as_slice()),
             Self::Item(Item(index)) => write!(f, "{index}"),
+            Self::Mixed(action) => action.fmt(f),
+            Self::Set(set) => set.fmt(f),
         }
     }
 }
 
-/// A number, a list of numbers, or an index.
+/// A number, a list of numbers, an index, an object by knobs, or a list of indices.
 impl Serialize for AnyAction {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Number(value) => value.serialize(serializer),
             Self::Vector(vector) => vector.as_slice().serialize(serializer),
             Self::Item(Item(index)) => index.serialize(serializer),
+            Self::Mixed(action) => action.serialize(serializer),
+            Self::Set(set) => set.items().serialize(serializer),
         }
     }
 }
@@ -252,6 +337,8 @@ impl fmt::Display for Kind {
             Self::Number => "number",
             Self::Vector => "vector",
             Self::Item => "item",
+            Self::Mixed => "mixed action",
+            Self::Set => "set",
         })
     }
 }
@@ -271,6 +358,8 @@ fn with_article(kind: Kind) -> &'static str {
         Kind::Number => "a number",
         Kind::Vector => "a vector",
         Kind::Item => "an item",
+        Kind::Mixed => "a value for each knob",
+        Kind::Set => "a set of items",
     }
 }
 
@@ -305,7 +394,13 @@ mod tests {
 
     #[test]
     fn every_kind_has_its_type() {
-        for kind in [Kind::Number, Kind::Vector, Kind::Item] {
+        for kind in [
+            Kind::Number,
+            Kind::Vector,
+            Kind::Item,
+            Kind::Mixed,
+            Kind::Set,
+        ] {
             assert_eq!(for_kind!(kind, A => A::KIND), kind);
         }
     }

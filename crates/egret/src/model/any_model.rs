@@ -5,6 +5,7 @@ use crate::event::{Context, FeatureSchema};
 use crate::explorer::{DecideError, Decision, Observed};
 use crate::learner::{LearnError, Settings};
 use crate::model::{self, ActionKind, AnyAction, Kind, KindError, Model, ModelError, ModelSpec};
+use crate::numeric::hash::content_hash;
 
 /// A [`Model`] whose kind of action is known only at run time: from a file, a request, another language.
 ///
@@ -34,6 +35,11 @@ impl AnyModel {
     /// The whole model as bytes; [`load`](Self::load) restores it bit for bit.
     pub fn save(&self) -> Vec<u8> {
         self.0.save()
+    }
+
+    /// As [`Model::content_hash`].
+    pub fn content_hash(&self) -> String {
+        content_hash(&self.save())
     }
 
     /// The kind of its actions.

@@ -52,9 +52,14 @@ struct Inferring {
 }
 
 /// Where finished events go: a file, a queue, a list.
-pub trait EventLog<A> {
+pub trait EventLog<A: ActionKind> {
     /// Why an event could not be logged.
     type Error;
+
+    /// Takes note of the model that the loop begins with, once, before any event.
+    fn begin(&mut self, model: &Model<A>) {
+        let _ = model;
+    }
 
     /// Appends a finished event of a model of this description. The outcome is none if it did not arrive in time.
     fn append(
@@ -70,7 +75,7 @@ pub trait EventLog<A> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoLog;
 
-impl<A> EventLog<A> for NoLog {
+impl<A: ActionKind> EventLog<A> for NoLog {
     type Error = Infallible;
 
     fn append(
@@ -96,7 +101,8 @@ impl<A: ActionKind> DecisionLoop<A> {
 
 impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
     /// Every finished event goes to `log`.
-    pub fn with_log(model: Model<A>, log: L) -> Self {
+    pub fn with_log(model: Model<A>, mut log: L) -> Self {
+        log.begin(&model);
         Self {
             model,
             log,

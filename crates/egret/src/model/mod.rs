@@ -16,6 +16,8 @@ pub(crate) mod action_kind;
 pub(crate) mod action_space;
 pub(crate) mod any_model;
 pub(crate) mod decision_loop;
+pub(crate) mod knob;
+pub(crate) mod limits;
 pub(crate) mod space;
 pub(crate) mod spec;
 
@@ -23,6 +25,8 @@ pub use action_kind::{ActionKind, AnyAction, Kind, KindError};
 pub use action_space::{ActionSpace, EmbeddingRows, Items, ItemsError};
 pub use any_model::AnyModel;
 pub use decision_loop::{DecisionLoop, EventLog, LoopError, NoLog};
+pub use knob::Knob;
+pub use limits::{ItemLimits, KnobLimits, Limits, LimitsError};
 pub use space::{ActionError, Space, SpaceError};
 pub use spec::{Contexts, ModelSpec};
 
@@ -36,6 +40,7 @@ use crate::event::{
 };
 use crate::explorer::{DecideError, Decision, Observed};
 use crate::learner::{LearnError, Learner, ReplayError, Settings, SettingsError};
+use crate::numeric::hash::content_hash;
 use crate::numeric::pool::Pool;
 use crate::oracle::{GrowError, NamedFeatures, OracleSpecError};
 
@@ -310,6 +315,12 @@ impl<A: ActionKind> Model<A> {
         FRAME.around(&content)
     }
 
+    /// 64 bits of all that [`save`](Self::save) writes, as 16 hexadecimal digits. Two models with the same hash decide and learn
+    /// alike. It takes as long as saving does.
+    pub fn content_hash(&self) -> String {
+        content_hash(&self.save())
+    }
+
     /// Loads a saved model; an error if its actions are of another kind.
     pub fn load(bytes: &[u8]) -> Result<Self, ModelError> {
         let (spec, learner) = parse(bytes)?;
@@ -447,6 +458,31 @@ mod tests {
             assert_eq!((second.batches_learned(), second.save()), (1, first.save()));
             assert_eq!(step(&mut first, 1), step(&mut second, 1));
         }
+    }
+
+    #[test]
+    fn the_content_hash_is_of_all_that_is_saved() {
+        for spec in specs() {
+            let mut model = paper(spec.clone());
+            let hash = model.content_hash();
+            assert_eq!(paper(spec.clone()).content_hash(), hash);
+            step(&mut model, 0);
+            let learned = model.content_hash();
+            assert_ne!(learned, hash);
+            let loaded = AnyModel::load(&model.save()).expect("just saved");
+            assert_eq!(loaded.content_hash(), learned);
+            let settings = Settings {
+                settings_version: 1,
+                ..Settings::paper()
+            };
+            let other = AnyModel::from_spec(spec.clone(), settings).expect("a good model");
+            assert_ne!(other.content_hash(), hash);
+            let revenue = Objective::maximize(0.0, 50.0).expect("a range");
+            let other = paper(spec.with_objective(revenue));
+            assert_ne!(other.content_hash(), hash);
+        }
+        // On every machine.
+        assert_eq!(paper(specs().remove(0)).content_hash(), "0a38a7fac68d0471");
     }
 
     #[test]

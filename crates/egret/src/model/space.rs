@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -5,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Item;
 use crate::measure::{BoxError, CatalogueError, DirichletError};
-use crate::model::{ActionKind, AnyAction, Kind};
+use crate::model::{ActionKind, AnyAction, Kind, Knob};
 use crate::numeric::OutOfRange;
 
 /// An action space with its μ, as data for files and settings.
@@ -17,8 +18,10 @@ use crate::numeric::OutOfRange;
 /// | `Box`, `Sphere`    | [`Vector`](crate::Vector)         | uniform                            |
 /// | `Simplex`          | [`Vector`](crate::Vector)         | Dirichlet                          |
 /// | `Items`            | [`Item`]           | uniform, or by the weights         |
+/// | `Mixed`            | [`MixedAction`](crate::MixedAction) | uniform over each [`Knob`], independent |
+/// | `Set`              | [`ItemSet`](crate::ItemSet)       | uniform over sets of one size      |
 ///
-/// Commands use its short text form: `interval:0,10`. Products and your own measures cannot be written as data; use a
+/// There are no models over `Mixed` and `Set` yet: logs hold them. Commands use a short text form: `interval:0,10`. Other products and your own measures cannot be written as data; use a
 /// [`Learner`](crate::Learner) for them.
 ///
 /// ```
@@ -84,6 +87,18 @@ pub enum Space {
         /// Relative probabilities under μ; equal if absent.
         weights: Option<Vec<f64>>,
     },
+    /// A value for each of several knobs.
+    Mixed {
+        /// By name.
+        knobs: BTreeMap<String, Knob>,
+    },
+    /// Sets of distinct items of a catalogue.
+    Set {
+        /// How many items there are.
+        count: usize,
+        /// How many are chosen.
+        size: usize,
+    },
 }
 
 impl Space {
@@ -95,12 +110,30 @@ impl Space {
             }
             Self::Box { .. } | Self::Sphere { .. } | Self::Simplex { .. } => Kind::Vector,
             Self::Items { .. } => Kind::Item,
+            Self::Mixed { .. } => Kind::Mixed,
+            Self::Set { .. } => Kind::Set,
         }
     }
 
     /// An error if its numbers are invalid.
     pub fn check(&self) -> Result<(), SpaceError> {
-        crate::for_kind!(self.kind(), A => A::measure(self).map(|_| ()))
+        match self {
+            Self::Mixed { knobs } if knobs.is_empty() => Err(SpaceError::NoKnob),
+            Self::Mixed { knobs } => knobs.values().try_for_each(Knob::check),
+            Self::Set { count, size } => {
+                let (count, size) = (*count as f64, *size as f64);
+                let most = f64::from(u32::MAX) + 1.0;
+                OutOfRange::unless(1.0 <= size, "size", size, "[1, inf)")?;
+                OutOfRange::unless(
+                    (size..=most).contains(&count),
+                    "count",
+                    count,
+                    "[size, 2^32]",
+                )?;
+                Ok(())
+            }
+            _ => crate::for_kind!(self.kind(), A => A::measure(self).map(|_| ())),
+        }
     }
 
     /// An error if the action is not in the space.
@@ -119,6 +152,17 @@ impl Space {
             }
             (AnyAction::Vector(vector), Self::Sphere { .. } | Self::Simplex { .. }) => {
                 vector.len() == self.action_dim()
+            }
+            (AnyAction::Mixed(action), Self::Mixed { knobs }) => {
+                let value = |name: &String| action.get(name);
+                action.iter().count() == knobs.len()
+                    && knobs
+                        .iter()
+                        .all(|(name, knob)| value(name).is_some_and(|value| knob.contains(value)))
+            }
+            (AnyAction::Set(set), Self::Set { count, size }) => {
+                let items = set.items();
+                items.len() == *size && items.iter().all(|item| (item.0 as usize) < *count)
             }
             _ => false,
         };
@@ -142,7 +186,7 @@ impl Space {
         }
     }
 
-    /// How many coordinates an action has; 1 for numbers and items.
+    /// How many coordinates an action has; 1 for all that is no vector.
     pub fn action_dim(&self) -> usize {
         match self {
             Self::Box { sides } => sides.len(),
@@ -177,6 +221,20 @@ pub enum SpaceError {
         /// Items.
         expected: usize,
     },
+    /// A mixed space without knobs.
+    #[error("a mixed space has at least one knob")]
+    NoKnob,
+    /// The categories of a knob.
+    #[error("the categories of a knob are {0:?}, expected at least one, and none twice")]
+    Categories(Vec<String>),
+    /// There are no models over such a space yet.
+    #[error(
+        "there are no models over {space} yet: egret keeps and converts its logs, and evaluates densities in their columns"
+    )]
+    NoModels {
+        /// The space.
+        space: String,
+    },
     /// Its actions are of another kind.
     #[error("{space} is a space of {found}s, expected one of {expected}s")]
     Kind {
@@ -190,7 +248,7 @@ pub enum SpaceError {
     /// The text is not a space.
     #[error(
         "{text:?} is not an action space, expected interval:LOW,HIGH, normal:MEAN,SD,LOW,HIGH, beta:A,B,LOW,HIGH, \
-         box:LOW,HIGH,LOW,HIGH,…, sphere:DIM, simplex:ALPHA,ALPHA,… or items:COUNT"
+         box:LOW,HIGH,LOW,HIGH,…, sphere:DIM, simplex:ALPHA,ALPHA,…, items:COUNT or set:COUNT,SIZE"
     )]
     Text {
         /// What was read.
@@ -199,6 +257,17 @@ pub enum SpaceError {
 }
 
 impl SpaceError {
+    /// Why a space of a kind without models has no measure.
+    pub(crate) fn without_measure(space: &Space, kind: Kind) -> Self {
+        if space.kind() == kind {
+            Self::NoModels {
+                space: space.to_string(),
+            }
+        } else {
+            Self::kind(space, kind)
+        }
+    }
+
     pub(crate) fn kind(space: &Space, expected: Kind) -> Self {
         Self::Kind {
             space: space.to_string(),
@@ -218,7 +287,7 @@ pub struct ActionError {
     pub space: String,
 }
 
-/// The short form. Weights of items are left out, so that a message stays short.
+/// The short form. Weights of items and what knobs can be are left out, so that a message stays short.
 impl fmt::Display for Space {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |numbers: &mut dyn Iterator<Item = f64>| {
@@ -241,6 +310,11 @@ impl fmt::Display for Space {
             Self::Sphere { dim } => write!(f, "sphere:{dim}"),
             Self::Simplex { alpha } => write!(f, "simplex:{}", list(&mut alpha.iter().copied())),
             Self::Items { count, .. } => write!(f, "items:{count}"),
+            Self::Mixed { knobs } => {
+                let names: Vec<&str> = knobs.keys().map(String::as_str).collect();
+                write!(f, "mixed:{}", names.join(","))
+            }
+            Self::Set { count, size } => write!(f, "set:{count},{size}"),
         }
     }
 }
@@ -286,6 +360,10 @@ impl FromStr for Space {
                 count: whole(count)?,
                 weights: None,
             },
+            ("set", &[count, size]) => Self::Set {
+                count: whole(count)?,
+                size: whole(size)?,
+            },
             _ => return Err(unknown()),
         };
         space.check()?;
@@ -296,7 +374,9 @@ impl FromStr for Space {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Vector;
+    use crate::event::{ItemSet, MixedAction, Vector};
+    use crate::learner::Settings;
+    use crate::model::{AnyModel, ModelSpec};
 
     #[test]
     fn every_space_has_a_kind_a_measure_and_a_short_form() {
@@ -324,6 +404,93 @@ mod tests {
         assert!(Space::Items { count: 2, weights }.check().is_ok());
     }
 
+    /// Price, colour and retries.
+    fn knobs() -> Space {
+        let knob = |name: &str, knob| (name.to_owned(), knob);
+        Space::Mixed {
+            knobs: BTreeMap::from([
+                knob(
+                    "price",
+                    Knob::Steps {
+                        low: 5.0,
+                        high: 50.0,
+                        step: 0.1,
+                    },
+                ),
+                knob(
+                    "colour",
+                    Knob::Categories(vec!["red".into(), "blue".into()]),
+                ),
+                knob(
+                    "speed",
+                    Knob::Interval {
+                        low: 0.0,
+                        high: 1.0,
+                    },
+                ),
+            ]),
+        }
+    }
+
+    fn mixed(price: f64, colour: &str, speed: f64) -> AnyAction {
+        let values = [
+            ("price", price.into()),
+            ("colour", colour.into()),
+            ("speed", speed.into()),
+        ];
+        MixedAction::new(values).expect("three knobs").into()
+    }
+
+    #[test]
+    fn logs_hold_spaces_that_have_no_models() {
+        let subsets: Space = "set:30000,3".parse().expect("a space");
+        for (space, kind, text) in [
+            (knobs(), Kind::Mixed, "mixed:colour,price,speed"),
+            (subsets, Kind::Set, "set:30000,3"),
+        ] {
+            assert_eq!((space.kind(), space.to_string()), (kind, text.into()));
+            assert_eq!(space.check(), Ok(()));
+            let json = serde_json::to_string(&space).expect("in memory");
+            assert_eq!(
+                serde_json::from_str::<Space>(&json).expect("its own"),
+                space
+            );
+            let spec = ModelSpec::from_parts(space, None, 1);
+            let error = AnyModel::from_spec(spec, Settings::default()).expect_err("no model yet");
+            assert!(error.to_string().contains(text), "{error}");
+        }
+        let error = ItemSet::measure(&knobs()).err().expect("another kind");
+        assert_eq!(
+            error.to_string(),
+            "mixed:colour,price,speed is a space of mixed actions, expected one of sets"
+        );
+    }
+
+    #[test]
+    fn bad_knobs_are_refused() {
+        let steps = |low, high, step| Knob::Steps { low, high, step };
+        let names =
+            |names: &[&str]| Knob::Categories(names.iter().copied().map(str::to_owned).collect());
+        for (good, knob) in [
+            (true, steps(5.0, 5.0, 0.5)),
+            (true, steps(0.0, 0.3, 0.1)),
+            (false, steps(0.0, 0.35, 0.1)),
+            (false, steps(1.0, 0.0, 1.0)),
+            (false, steps(0.0, 1.0, 0.0)),
+            (false, steps(0.0, 1.0, f64::NAN)),
+            (false, steps(f64::NEG_INFINITY, 1.0, 1.0)),
+            (true, names(&["a"])),
+            (false, names(&[])),
+            (false, names(&["a", "b", "a"])),
+        ] {
+            let knobs = BTreeMap::from([("knob".to_owned(), knob)]);
+            let space = Space::Mixed { knobs };
+            assert_eq!(space.check().is_ok(), good, "{space:?}");
+        }
+        let knobs = BTreeMap::new();
+        assert_eq!(Space::Mixed { knobs }.check(), Err(SpaceError::NoKnob));
+    }
+
     #[test]
     fn a_bad_space_is_refused() {
         for text in [
@@ -337,6 +504,9 @@ mod tests {
             "sphere:-1",
             "simplex:-1,1",
             "items:0",
+            "set:3",
+            "set:3,0",
+            "set:3,4",
             "circle:1",
         ] {
             assert!(text.parse::<Space>().is_err(), "{text}");
@@ -359,6 +529,9 @@ mod tests {
     #[test]
     fn actions_outside_are_refused() {
         let vector = |values: &[f64]| AnyAction::from(Vector::new(values).expect("finite"));
+        let set = |items: &[u32]| {
+            AnyAction::from(ItemSet::new(items.iter().copied().map(Item)).expect("distinct"))
+        };
         for (space, inside, outside) in [
             ("interval:0,1", 1.0.into(), 1.5.into()),
             ("interval:0,1", 0.0.into(), f64::NAN.into()),
@@ -368,10 +541,26 @@ mod tests {
             ("box:0,1,0,2", vector(&[0.0, 0.0]), vector(&[1.0])),
             ("simplex:1,1", vector(&[0.5, 0.5]), vector(&[1.0])),
             ("sphere:2", vector(&[0.0, 1.0]), 1.0.into()),
+            ("set:5,2", set(&[4, 0]), set(&[4, 5])),
+            ("set:5,2", set(&[4, 0]), set(&[1])),
+            ("set:5,2", set(&[1, 2]), vector(&[1.0, 2.0])),
         ] {
             let space: Space = space.parse().expect("a space");
             assert_eq!(space.check_action(&inside), Ok(()));
             assert!(space.check_action(&outside).is_err(), "{outside}");
         }
+        for (inside, action) in [
+            (true, mixed(5.0, "red", 0.5)),
+            (true, mixed(5.0 + 3.0 * 0.1, "blue", 0.0)),
+            (false, mixed(5.05, "red", 0.5)),
+            (false, mixed(50.1, "red", 0.5)),
+            (false, mixed(5.0, "green", 0.5)),
+            (false, mixed(5.0, "red", 1.5)),
+            (false, 5.0.into()),
+        ] {
+            assert_eq!(knobs().check_action(&action).is_ok(), inside, "{action}");
+        }
+        let one = MixedAction::new([("speed", 0.5.into())]).expect("a knob");
+        assert!(knobs().check_action(&one.into()).is_err());
     }
 }

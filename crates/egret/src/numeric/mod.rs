@@ -8,6 +8,7 @@ pub(crate) mod bounds;
 pub(crate) mod checked_number;
 pub(crate) mod elementary;
 pub(crate) mod event_rng;
+pub(crate) mod hash;
 pub mod lanes;
 pub(crate) mod normals;
 pub(crate) mod out_of_range;

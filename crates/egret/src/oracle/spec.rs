@@ -348,6 +348,12 @@ pub enum OracleSpecError {
     /// Items without features.
     #[error("a catalogue needs embeddings: one row of numbers for each item")]
     NoEmbeddings,
+    /// There are no oracles over such actions yet.
+    #[error("there is no oracle over {actions} yet")]
+    NoOracle {
+        /// What they are.
+        actions: &'static str,
+    },
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod determinism;
 mod extremes;
 mod growth;
 mod hostile_input;
+mod largest_inverse_density;
 mod model;
 mod named_features;
 mod named_items;

@@ -7,6 +7,7 @@ use super::{
     UNSEEN, hashing, layout::Place,
 };
 use crate::event::{Context, FeatureValue, Features};
+use crate::numeric::hash;
 
 /// Sine and cosine of the time in the day, the week and the year.
 pub(super) const TIME_COLUMNS: usize = 6;
@@ -185,7 +186,7 @@ impl FeatureSchema {
             for one in range(&product.one) {
                 for other in range(&product.other) {
                     let ((a, left), (b, right)) = (entries[one], entries[other]);
-                    let hash = hashing::combine(u64::from(a), u64::from(b));
+                    let hash = hash::combine(u64::from(a), u64::from(b));
                     let (column, sign) = hashing::place(hash, product.bits);
                     let product = (sign * left * right).clamp(-1e30, 1e30);
                     entries.push((first + column, product));

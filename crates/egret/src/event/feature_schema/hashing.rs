@@ -1,3 +1,5 @@
+use crate::numeric::hash::mix;
+
 /// 64 bits of a text, the same on every machine: FNV-1a, then a mix that spreads each bit over all (splitmix64).
 pub(super) fn hash(salt: u64, text: &str) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
@@ -6,18 +8,6 @@ pub(super) fn hash(salt: u64, text: &str) -> u64 {
     mix(text.bytes().fold(start, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(PRIME)
     }))
-}
-
-/// Two hashes as one; the order counts.
-pub(super) fn combine(one: u64, other: u64) -> u64 {
-    mix(one.rotate_left(17) ^ other)
-}
-
-pub(super) fn mix(mut bits: u64) -> u64 {
-    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
 }
 
 /// Where a hash goes among 2^bits columns, and with which sign: two values that share a column cancel as often as they

@@ -36,6 +36,7 @@ use serde::{Deserialize, Serialize};
 
 use self::layout::Layout;
 use crate::event::Features;
+use crate::numeric::hash::content_hash;
 
 /// How named features become the numbers of a [`Context`](crate::Context).
 ///
@@ -357,14 +358,7 @@ impl TryFrom<Unchecked> for FeatureSchema {
 
 impl Unchecked {
     fn content_hash(&self) -> String {
-        let bytes = postcard::to_stdvec(self).expect("a schema is plain data");
-        let mut hash = hashing::mix(bytes.len() as u64);
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            hash = hashing::combine(hash, u64::from_le_bytes(word));
-        }
-        format!("{hash:016x}")
+        content_hash(&postcard::to_stdvec(self).expect("a schema is plain data"))
     }
 }
 
