@@ -68,6 +68,7 @@ fn page(pictures: &[(&str, Picture)]) -> Page {
         parts: parts
             .map(|((name, picture), verdict)| Part {
                 heading: format!("The chart {name}"),
+                folded: false,
                 paragraphs: vec!["What it is about, and how it was measured.".to_owned()],
                 claims: vec![Claim {
                     claimed: "At least 14 wins and at most 1 loss of 20 sets.".to_owned(),

@@ -36,7 +36,7 @@
 //! | several numbers at once: knobs         | [`UniformBox`]                    | [`Vector`] |
 //! | shares of a whole: a budget            | [`Dirichlet`]                     | [`Vector`] |
 //! | a direction                            | [`UniformSphere`]                 | [`Vector`] |
-//! | one of many items, with embeddings     | [`Items`], [`EmbeddingRows`]      | [`Item`]   |
+//! | one of many items                      | [`Items`], by named features or embeddings | [`Item`]   |
 //! | a space that is known at run time only | [`Space`], with [`AnyModel`]      | [`AnyAction`] |
 //! | anything else                          | [`ReferenceMeasure`], [`Product`], with [`Learner`] | [`Action`] |
 //!

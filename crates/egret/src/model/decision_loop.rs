@@ -39,6 +39,7 @@ pub struct DecisionLoop<A: ActionKind, L = NoLog> {
     waiting: BTreeMap<u64, (Context, Decision<A>)>,
     capacity: usize,
     expired: u64,
+    clipped: u64,
     /// Events below this number that still wait were decided by a model of this description, before it grew.
     earlier: Vec<(u64, ModelSpec)>,
     inferring: Option<Inferring>,
@@ -110,6 +111,7 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
             waiting: BTreeMap::new(),
             capacity: CAPACITY,
             expired: 0,
+            clipped: 0,
             earlier: Vec::new(),
             inferring: None,
         }
@@ -195,8 +197,11 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
     /// The outcome of an event in the units of the model's [`Objective`](crate::Objective): logged, learned from,
     /// forgotten. Where the log refuses it, nothing is learned and the decision still waits.
     pub fn outcome(&mut self, event: u64, value: f64) -> Result<(), LoopError<L::Error>> {
-        let outcome = self.model.objective().outcome(value)?;
-        self.close(event, outcome)
+        let objective = self.model.objective();
+        let (outcome, outside) = (objective.outcome(value)?, objective.is_outside(value));
+        self.close(event, outcome)?;
+        self.clipped += u64::from(outside);
+        Ok(())
     }
 
     /// As [`outcome`](Self::outcome), for a loss in [0, 1].
@@ -271,6 +276,12 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         self.expired
     }
 
+    /// How many outcomes were outside the objective's range and counted as its nearest end. An objective that does not
+    /// [clip](crate::Objective::clipped) refuses them.
+    pub fn clipped(&self) -> u64 {
+        self.clipped
+    }
+
     /// The number of the next event.
     pub fn next_event(&self) -> u64 {
         self.next_event
@@ -320,6 +331,7 @@ pub enum LoopError<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Objective;
     use crate::learner::Settings;
     use crate::measure::Interval;
     use crate::oracle::OracleSpec;
@@ -364,6 +376,26 @@ mod tests {
                 .push((decision.event, outcome.map(|outcome| outcome.loss.get())));
             Ok(())
         }
+    }
+
+    #[test]
+    fn clipped_outcomes_are_counted_and_others_refused() {
+        let revenue = Objective::maximize(0.0, 50.0).expect("a range");
+        let fresh = |objective| {
+            let interval = Interval::new(5.0, 50.0).expect("an interval");
+            let model = Model::new(interval, 1).expect("a model");
+            DecisionLoop::new(model.with_objective(objective))
+        };
+        let (mut strict, mut clips) = (fresh(revenue), fresh(revenue.clipped()));
+        for value in [20.0, 51.0, -1.0] {
+            let x = Context::dense(vec![1.0]).expect("finite");
+            let event = clips.decide(x.clone()).expect("an action").event;
+            clips.outcome(event, value).expect("clipped");
+            let event = strict.decide(x).expect("an action").event;
+            assert_eq!(strict.outcome(event, value).is_ok(), value == 20.0);
+        }
+        assert_eq!((clips.clipped(), strict.clipped()), (2, 0));
+        assert_eq!(clips.model().batches_learned(), 3);
     }
 
     #[test]
