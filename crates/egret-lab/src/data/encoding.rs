@@ -4,8 +4,9 @@ use egret::{Context, EventRng, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::data::table::stem;
+use crate::data::table_rows::TableRows;
 use crate::data::{Column, Table, TableError, Values};
-use crate::environment::{Supervised, SupervisedError};
+use crate::environment::{NamedRows, Supervised, SupervisedError};
 
 /// How a table becomes contexts and labels.
 ///
@@ -72,39 +73,51 @@ pub enum MissingLabels {
     Drop,
 }
 
-/// A column with more categories holds text, or names of rows, rather than a feature.
+/// A column with more categories would make contexts too wide: it is a feature by name only.
 const MOST_LEVELS: usize = 1_000;
 
 impl Encoding {
-    /// Encodes a table as contexts and labels.
+    /// Encodes a table as contexts and labels. Learners that take features by name get them as they are in the table.
     pub fn encode(&self, name: &str, table: &Table) -> Result<Supervised, EncodingError> {
-        let wrong = |problem| EncodingError::Encoding {
-            file: table.source().to_owned(),
-            problem,
+        let wrong = |problem| EncodingError::new(table, problem);
+        let rows = self.rows(table).map_err(wrong)?;
+        let mut features = Vec::new();
+        for &place in &rows.features {
+            let column = &table.columns()[place];
+            features.extend(encoded(column, &rows.kept).map_err(wrong)?);
+        }
+        let context = |row: usize| {
+            let x = features.iter().map(|feature| feature[row]).collect();
+            Context::dense(x).expect("scaled to [0, 1]")
         };
-        let plan = self.plan(table).map_err(wrong)?;
-        let labels = plan.labels(table).map_err(wrong)?;
+        rows.supervised(name, table, context)
+    }
+
+    /// Takes the features of a table by name only: for columns of more categories than [`encode`](Self::encode) can give a
+    /// feature each.
+    pub fn encode_by_name(&self, name: &str, table: &Table) -> Result<Supervised, EncodingError> {
+        let wrong = |problem| EncodingError::new(table, problem);
+        let rows = self.rows(table).map_err(wrong)?;
+        let named = rows.named(table);
+        rows.supervised(name, table, |row| Context::named(named.features(row)))
+    }
+
+    /// The rows that are kept, with their labels.
+    fn rows(&self, table: &Table) -> Result<Rows, EncodingProblem> {
+        let plan = self.plan(table)?;
+        let labels = plan.labels(table)?;
         let mut kept: Vec<usize> = (0..labels.len()).collect();
         if self.missing_labels == MissingLabels::Drop {
             kept.retain(|&row| !labels[row].is_nan());
         }
         let dropped = labels.len() - kept.len();
         let kept = sample(kept, self.at_most, self.seed);
-        let labels = scaled(kept.iter().map(|&row| labels[row]).collect());
-        let mut features = Vec::new();
-        for &place in &plan.features {
-            let column = &table.columns()[place];
-            features.extend(encoded(column, &kept).map_err(wrong)?);
-        }
-        let rows = labels
-            .into_iter()
-            .enumerate()
-            .map(|(row, label)| {
-                let x = features.iter().map(|feature| feature[row]).collect();
-                (Context::dense(x).expect("scaled to [0, 1]"), label)
-            })
-            .collect();
-        Ok(Supervised::new(name, rows)?.with_dropped(dropped))
+        Ok(Rows {
+            labels: scaled(kept.iter().map(|&row| labels[row]).collect()),
+            features: plan.features,
+            kept,
+            dropped,
+        })
     }
 
     /// Which column is the label and which are features.
@@ -146,6 +159,32 @@ impl Supervised {
     /// Reads and encodes a file. The data set has the name of the file without its ending.
     pub fn read(path: &Path, encoding: &Encoding) -> Result<Self, EncodingError> {
         encoding.encode(&stem(path), &Table::read(path)?)
+    }
+}
+
+/// Which rows and columns of a table are kept, and the labels of these rows.
+struct Rows {
+    features: Vec<usize>,
+    kept: Vec<usize>,
+    labels: Vec<f64>,
+    dropped: usize,
+}
+
+impl Rows {
+    fn named(&self, table: &Table) -> TableRows {
+        TableRows::new(table, &self.features, &self.kept)
+    }
+
+    fn supervised(
+        &self,
+        name: &str,
+        table: &Table,
+        context: impl Fn(usize) -> Context,
+    ) -> Result<Supervised, EncodingError> {
+        let labels = self.labels.iter().enumerate();
+        let rows = labels.map(|(row, label)| (context(row), *label)).collect();
+        let data = Supervised::new(name, rows)?.with_dropped(self.dropped);
+        Ok(data.with_named(self.named(table)))
     }
 }
 
@@ -309,6 +348,15 @@ pub enum EncodingError {
     Supervised(#[from] SupervisedError),
 }
 
+impl EncodingError {
+    fn new(table: &Table, problem: EncodingProblem) -> Self {
+        Self::Encoding {
+            file: table.source().to_owned(),
+            problem,
+        }
+    }
+}
+
 /// Why a table cannot be encoded.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -358,8 +406,10 @@ pub enum EncodingProblem {
         /// The column.
         column: String,
     },
-    /// A column holds names rather than categories.
-    #[error("{column:?} has {levels} categories, expected at most {MOST_LEVELS}; drop it")]
+    /// A column has too many categories for a feature each.
+    #[error(
+        "{column:?} has {levels} categories, expected at most {MOST_LEVELS}; drop it, or let learners take features by name only"
+    )]
     TooManyLevels {
         /// The column.
         column: String,
@@ -542,7 +592,7 @@ mod tests {
         let error = Encoding::default().encode("f", &table).expect_err("names");
         assert_eq!(
             error.to_string(),
-            "f.csv: \"name\" has 1001 categories, expected at most 1000; drop it"
+            "f.csv: \"name\" has 1001 categories, expected at most 1000; drop it, or let learners take features by name only"
         );
     }
 

@@ -5,6 +5,7 @@ use egret::{
     RegressionOracle, Stream,
 };
 
+use crate::environment::named_bandit::{NamedBandit, NamedRows};
 use crate::environment::{Environment, LossFunction, World};
 
 /// A supervised data set: contexts, and labels scaled to [0, 1].
@@ -14,6 +15,7 @@ pub struct Supervised {
     fingerprint: u32,
     width: usize,
     rows: Vec<(Context, f64)>,
+    named: Option<Arc<dyn NamedRows>>,
     dropped: usize,
 }
 
@@ -45,6 +47,10 @@ impl Supervised {
                     label: *label,
                 });
             }
+            if let Some(features) = x.as_named() {
+                let features = serde_json::to_vec(features).expect("plain data");
+                hash.update(&features);
+            }
             x.for_each(|feature, value| {
                 hash.update(&(feature as u64).to_le_bytes());
                 hash.update(&value.to_le_bytes());
@@ -56,8 +62,15 @@ impl Supervised {
             fingerprint: hash.finalize(),
             width,
             rows,
+            named: None,
             dropped: 0,
         })
+    }
+
+    /// The same rows as named features.
+    pub(crate) fn with_named(mut self, named: impl NamedRows + 'static) -> Self {
+        self.named = Some(Arc::new(named));
+        self
     }
 
     pub(crate) fn with_dropped(mut self, dropped: usize) -> Self {
@@ -115,9 +128,18 @@ impl SupervisedToBandit {
     pub fn data(&self) -> &Supervised {
         &self.data
     }
+
+    pub(super) fn shuffled(&self, seed: u64, rounds: usize) -> Shuffled<'_> {
+        Shuffled {
+            rows: &self.data.rows,
+            order: self.data.shuffled(seed, rounds),
+            named: Vec::new(),
+            loss: self.loss,
+        }
+    }
 }
 
-fn unit_interval() -> Interval {
+pub(super) fn unit_interval() -> Interval {
     Interval::new(0.0, 1.0).expect("0 < 1")
 }
 
@@ -155,18 +177,31 @@ impl Environment<f64> for SupervisedToBandit {
     }
 
     fn world(&self, seed: u64, rounds: usize) -> Box<dyn World<f64> + '_> {
-        Box::new(Shuffled {
-            rows: &self.data.rows,
-            order: self.data.shuffled(seed, rounds),
-            loss: self.loss,
-        })
+        Box::new(self.shuffled(seed, rounds))
+    }
+
+    fn named(&self, seed: u64) -> Option<Box<dyn Environment<f64> + '_>> {
+        let rows = self.data.named.as_deref()?;
+        Some(Box::new(NamedBandit::new(self, rows, seed)))
     }
 }
 
-struct Shuffled<'a> {
+/// The rows of one world, in its order.
+pub(super) struct Shuffled<'a> {
     rows: &'a [(Context, f64)],
     order: Vec<u32>,
+    /// By round, where features have names; otherwise empty.
+    named: Vec<Context>,
     loss: LossFunction,
+}
+
+impl Shuffled<'_> {
+    /// With contexts by name.
+    pub(super) fn by_name(mut self, rows: &dyn NamedRows) -> Self {
+        let named = |&row: &u32| Context::named(rows.features(row as usize));
+        self.named = self.order.iter().map(named).collect();
+        self
+    }
 }
 
 impl World<f64> for Shuffled<'_> {
@@ -175,7 +210,8 @@ impl World<f64> for Shuffled<'_> {
     }
 
     fn context(&self, round: usize) -> &Context {
-        &self.rows[self.order[round] as usize].0
+        let numbers = || &self.rows[self.order[round] as usize].0;
+        self.named.get(round).unwrap_or_else(numbers)
     }
 
     fn loss(&self, round: usize, action: &f64) -> Loss {
