@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use egret::{Context, EventRng, Stream};
+use egret::{Context, EventRng, Loss, Objective, Outside, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::data::table::stem;
@@ -17,7 +17,7 @@ use crate::environment::{NamedRows, Supervised, SupervisedError};
 /// |------------|----------------------------------------------------------------|-----------------------|
 /// | numbers    | scaled to [0, 1]; a column with one value is 0                  | the median            |
 /// | categories | one-hot over the categories that occur, in the order of their names | the most frequent one |
-/// | label      | scaled to [0, 1]                                               | see `missing_labels`  |
+/// | label      | scaled to [0, 1], or by the range of the objective             | see `missing_labels`  |
 ///
 /// The encoding of a row depends neither on the order of the rows nor on the order of a dictionary in the file.
 ///
@@ -44,6 +44,9 @@ pub struct Encoding {
     pub drop: Vec<String>,
     /// What to do with a row without a label.
     pub missing_labels: MissingLabels,
+    /// The units of labels, actions and outcomes. Labels are then scaled by its range, which must hold them, and reports are in
+    /// these units. With losses that are distances or 1 minus a revenue it should begin at 0.
+    pub objective: Option<Objective>,
     /// The largest number of rows that are kept; 80,000 by default, as in the paper.
     pub at_most: usize,
     /// Draws the rows that are kept, if there are more.
@@ -56,6 +59,7 @@ impl Default for Encoding {
             target: None,
             drop: Vec::new(),
             missing_labels: MissingLabels::Refuse,
+            objective: None,
             at_most: 80_000,
             seed: 0,
         }
@@ -112,8 +116,30 @@ impl Encoding {
         }
         let dropped = labels.len() - kept.len();
         let kept = sample(kept, self.at_most, self.seed);
+        let labels = kept.iter().map(|&row| labels[row]);
+        let labels = match self.objective {
+            None => scaled(labels.collect()),
+            Some(objective) => labels
+                .zip(&kept)
+                .map(|(label, row)| {
+                    let cost = Objective::minimize(objective.low(), objective.high());
+                    let cost = cost.expect("it is a range already");
+                    let share = match objective.outside() {
+                        Outside::Refuse => cost.loss(label),
+                        Outside::Clip => cost.clipped().loss(label),
+                    };
+                    share.map(Loss::get).map_err(|_| EncodingProblem::Outside {
+                        row: row + 1,
+                        column: table.columns()[plan.target].name.clone(),
+                        label,
+                        objective,
+                    })
+                })
+                .collect::<Result<_, _>>()?,
+        };
         Ok(Rows {
-            labels: scaled(kept.iter().map(|&row| labels[row]).collect()),
+            labels,
+            objective: self.objective.unwrap_or_default(),
             features: plan.features,
             kept,
             dropped,
@@ -167,6 +193,7 @@ struct Rows {
     features: Vec<usize>,
     kept: Vec<usize>,
     labels: Vec<f64>,
+    objective: Objective,
     dropped: usize,
 }
 
@@ -184,6 +211,7 @@ impl Rows {
         let labels = self.labels.iter().enumerate();
         let rows = labels.map(|(row, label)| (context(row), *label)).collect();
         let data = Supervised::new(name, rows)?.with_dropped(self.dropped);
+        let data = data.with_objective(self.objective);
         Ok(data.with_named(self.named(table)))
     }
 }
@@ -398,6 +426,21 @@ pub enum EncodingProblem {
         /// The label.
         found: String,
     },
+    /// A label is not in the range of the objective.
+    #[error(
+        "row {row}: the target {column:?} is {label}, outside of the objective {objective}: widen it, or clip labels with \
+         {objective},clip"
+    )]
+    Outside {
+        /// The row, from 1.
+        row: usize,
+        /// The label column.
+        column: String,
+        /// The label.
+        label: f64,
+        /// The objective.
+        objective: Objective,
+    },
     /// A feature is infinite.
     #[error("row {row}: {column:?} is infinite, expected a finite number")]
     Infinite {
@@ -593,6 +636,35 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "f.csv: \"name\" has 1001 categories, expected at most 1000; drop it, or let learners take features by name only"
+        );
+    }
+
+    #[test]
+    fn an_objective_scales_labels_by_its_range_and_refuses_those_outside() {
+        let table = table(vec![
+            numbers("x", &[1.0, 2.0, 3.0]),
+            numbers("price", &[10.0, 20.0, 60.0]),
+        ]);
+        let labels = |objective: &str| {
+            let encoding = Encoding {
+                objective: Some(objective.parse().expect("an objective")),
+                ..Encoding::default()
+            };
+            let data = encoding.encode("f", &table)?;
+            Ok::<_, EncodingError>(data.rows().iter().map(|row| row.1).collect::<Vec<_>>())
+        };
+        // Actions mean the same whichever end is better.
+        for objective in ["maximize:0,100", "minimize:0,100"] {
+            assert_eq!(labels(objective).expect("inside"), [0.1, 0.2, 0.6]);
+        }
+        assert_eq!(
+            labels("maximize:0,40,clip").expect("clipped"),
+            [0.25, 0.5, 1.0]
+        );
+        assert_eq!(
+            labels("maximize:0,50").expect_err("outside").to_string(),
+            "f.csv: row 3: the target \"price\" is 60, outside of the objective maximize:0,50: widen it, or clip labels \
+             with maximize:0,50,clip"
         );
     }
 

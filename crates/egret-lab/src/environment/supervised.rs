@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use egret::{
-    Context, EventRng, Interval, Loss, ModelSpec, OracleSpec, OracleSpecError, ReferenceMeasure,
-    RegressionOracle, Stream,
+    Context, EventRng, Interval, Loss, ModelSpec, Objective, OracleSpec, OracleSpecError,
+    ReferenceMeasure, RegressionOracle, Stream,
 };
 
 use crate::environment::named_bandit::{NamedBandit, NamedRows};
@@ -16,6 +16,7 @@ pub struct Supervised {
     width: usize,
     rows: Vec<(Context, f64)>,
     named: Option<Arc<dyn NamedRows>>,
+    objective: Objective,
     dropped: usize,
 }
 
@@ -63,13 +64,25 @@ impl Supervised {
             width,
             rows,
             named: None,
+            objective: Objective::LOSS,
             dropped: 0,
         })
+    }
+
+    /// The rows as named features, if they have names.
+    pub(super) fn named(&self) -> Option<&dyn NamedRows> {
+        self.named.as_deref()
     }
 
     /// The same rows as named features.
     pub(crate) fn with_named(mut self, named: impl NamedRows + 'static) -> Self {
         self.named = Some(Arc::new(named));
+        self
+    }
+
+    /// Losses 0 and 1 stand for the best and the worst outcome of this objective.
+    pub fn with_objective(mut self, objective: Objective) -> Self {
+        self.objective = objective;
         self
     }
 
@@ -176,12 +189,16 @@ impl Environment<f64> for SupervisedToBandit {
         OracleSpec::default_on_interval(seed)
     }
 
+    fn objective(&self) -> Objective {
+        self.data.objective
+    }
+
     fn world(&self, seed: u64, rounds: usize) -> Box<dyn World<f64> + '_> {
         Box::new(self.shuffled(seed, rounds))
     }
 
     fn named(&self, seed: u64) -> Option<Box<dyn Environment<f64> + '_>> {
-        let rows = self.data.named.as_deref()?;
+        let rows = self.data.named()?;
         Some(Box::new(NamedBandit::new(self, rows, seed)))
     }
 }

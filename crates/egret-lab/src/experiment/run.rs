@@ -273,6 +273,32 @@ mod tests {
     }
 
     #[test]
+    fn a_column_of_very_many_categories_is_played_by_name_only() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rows: String = (0..3_000)
+            .map(|row| format!("c{},{}\n", row * 7 % 1_500, row % 4))
+            .collect();
+        std::fs::write(
+            folder.path().join("shop.csv"),
+            format!("customer,y\n{rows}"),
+        )
+        .expect("written");
+        let load = |learners: &str| {
+            let text = format!(
+                "[experiment]\nname = \"a\"\nseeds = 1\ndecisions = 200\n[[data]]\nfile = \"shop.csv\"\n{learners}"
+            );
+            let experiment = Experiment::parse("a.toml", &text, folder.path()).expect("sound");
+            let loaded = experiment.load()?;
+            experiment.run(&loaded.environments, None, &Silent)
+        };
+        let named = "[[learner]]\n[[learner]]\npreset = \"uniform\"\nencoding = \"named\"\n";
+        assert_eq!(load(named).expect("played").len(), 2);
+        let error = load("[[learner]]\n[[learner]]\npreset = \"paper\"\n").expect_err("dense");
+        let said = error.to_string();
+        assert!(said.contains("\"customer\" has 1500 categories"), "{said}");
+    }
+
+    #[test]
     fn problems_have_unique_names() {
         let text =
             "[[data]]\nsimulator = \"interval\"\n[[data]]\nsimulator = \"interval\"\n[[learner]]\n";

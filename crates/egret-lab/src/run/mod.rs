@@ -11,7 +11,7 @@ mod study;
 
 use std::time::Instant;
 
-use egret::Action;
+use egret::{Action, Objective};
 use serde::{Deserialize, Serialize};
 
 pub use self::journal::{Journal, JournalError};
@@ -41,6 +41,9 @@ pub struct RunRecord {
     pub seed: u64,
     /// The number of decisions.
     pub decisions: u64,
+    /// What the losses stand for in the user's units.
+    #[serde(default)]
+    pub objective: Objective,
     /// The mean loss over all decisions, each made before its loss was known (progressive validation).
     pub loss: f64,
     /// The mean regret, if the environment knows it.
@@ -170,6 +173,7 @@ impl<A: Action> Run<'_, A> {
             ),
             seed: self.seed,
             decisions,
+            objective: self.environment.objective(),
             loss: mean(totals.losses),
             regret: totals.regrets.map(mean),
             curve: totals.curve,
