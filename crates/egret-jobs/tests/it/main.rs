@@ -7,6 +7,7 @@ mod decide;
 mod evaluate;
 mod head;
 mod merge;
+mod messy_table;
 mod policy_text;
 mod select;
 mod summarize;
