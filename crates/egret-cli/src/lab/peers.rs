@@ -41,6 +41,9 @@ pub struct PeersArgs {
     /// Whose learners play beside egret's
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["vw", "coba"])]
     peers: Vec<PeerArg>,
+    /// Also the default learner on the dense contexts of the other learners, in place of features by name
+    #[arg(long)]
+    dense: bool,
     /// Also CappedIGW with beta by the paper's own Algorithm 3: some 60 times slower
     #[arg(long)]
     betting: bool,
@@ -105,7 +108,7 @@ pub fn peers(args: &PeersArgs) -> Result<String> {
     let journal = Journal::open(&args.results.join("journal.jsonl"))?;
     let study = PeerStudy {
         environments: &environments,
-        learners: &PeerStudy::learners(args.betting),
+        learners: &PeerStudy::learners(args.dense, args.betting),
         python: python.as_ref(),
         families: &families,
         decisions: args.decisions as usize,

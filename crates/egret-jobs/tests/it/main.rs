@@ -8,6 +8,7 @@ mod evaluate;
 mod head;
 mod limits;
 mod merge;
+mod messy_table;
 mod objective;
 mod policy_text;
 mod select;

@@ -8,6 +8,7 @@ mod named_run;
 mod paired_difference;
 mod problem;
 mod report;
+mod units;
 
 use std::collections::BTreeSet;
 
@@ -18,6 +19,7 @@ use self::named_run::named_runs;
 pub use self::paired_difference::{PairedDifference, PairedStanding, bootstrap_interval};
 use self::problem::problems;
 pub use self::problem::{LearnerResult, Pair, Problem};
+use self::units::Units;
 use crate::run::RunRecord;
 
 /// Saved results side by side: the loss of each learner on each problem, and who did better on the same rounds.
@@ -184,6 +186,7 @@ mod tests {
             settings: "1".to_owned(),
             seed,
             decisions: 40,
+            objective: egret::Objective::LOSS,
             loss,
             regret: None,
             curve: vec![stretch(8, 1.0), stretch(40, loss)],

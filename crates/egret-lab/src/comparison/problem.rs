@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use egret::Objective;
 use serde::Serialize;
 
 use crate::comparison::named_run::NamedRun;
@@ -13,6 +14,10 @@ pub struct Problem {
     pub name: String,
     /// The number of decisions of each run.
     pub decisions: u64,
+    /// What losses stand for in the user's units. All numbers here are losses; [`LearnerComparison::report`] is in these units.
+    ///
+    /// [`LearnerComparison::report`]: crate::LearnerComparison::report
+    pub objective: Objective,
     /// The result of each learner, in the order of [`LearnerComparison::learners`](crate::LearnerComparison::learners).
     pub results: Vec<LearnerResult>,
     /// All pairs of learners that share a seed; pairs with the baseline come first.
@@ -75,6 +80,7 @@ const BOOTSTRAP_SEED: u64 = 0;
 pub(super) struct ProblemRuns<'a> {
     name: String,
     decisions: u64,
+    objective: Objective,
     runs: Vec<&'a NamedRun<'a>>,
 }
 
@@ -87,11 +93,18 @@ pub(super) fn problems<'a>(
     let mut places = BTreeMap::new();
     for run in runs {
         let record = run.record;
-        let key = (&record.environment, &record.fingerprint, record.decisions);
+        let objective = record.objective.to_string();
+        let key = (
+            &record.environment,
+            &record.fingerprint,
+            record.decisions,
+            objective,
+        );
         let place = *places.entry(key).or_insert_with(|| {
             let runs = ProblemRuns {
                 name: record.environment.clone(),
                 decisions: record.decisions,
+                objective: record.objective,
                 runs: Vec::new(),
             };
             problems.push((&record.fingerprint, runs));
@@ -174,6 +187,7 @@ impl ProblemRuns<'_> {
         let problem = Problem {
             name: name.clone(),
             decisions: self.decisions,
+            objective: self.objective,
             results: results.collect(),
             pairs,
         };

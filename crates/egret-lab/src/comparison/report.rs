@@ -5,7 +5,7 @@ use egret_report::{
     LineChart, Page, Part, Section, Series,
 };
 
-use crate::comparison::{LearnerComparison, LearnerResult, Problem, counted};
+use crate::comparison::{LearnerComparison, LearnerResult, Problem, Units, counted};
 
 /// Percentile intervals over fewer seeds are clearly too narrow.
 const FEW_SEEDS: usize = 10;
@@ -24,14 +24,22 @@ impl LearnerComparison {
             parts.push(self.part(problem, &file)?);
         }
         let percent = self.percent();
-        Ok(Page {
-            title: title.to_owned(),
-            lead: vec![format!(
-                "The loss of a run is the mean over all its decisions, each made before its loss was known. Intervals are {percent}% \
+        let mut lead = vec![format!(
+            "The loss of a run is the mean over all its decisions, each made before its loss was known. Intervals are {percent}% \
                  bootstrap intervals over seeds. A difference is the loss of {} minus that of the learner, paired by seed: above 0, \
                  the learner is better. If the interval contains 0, it is a tie.",
-                self.baseline
-            )],
+            self.baseline
+        )];
+        let losses = |problem: &Problem| Units::of(problem).are_losses();
+        if !self.problems.iter().all(losses) {
+            lead.push(
+                "Where data have an objective, results are in its units, and a difference is how much better the learner is."
+                    .to_owned(),
+            );
+        }
+        Ok(Page {
+            title: title.to_owned(),
+            lead,
             parts,
         })
     }
@@ -64,7 +72,8 @@ impl LearnerComparison {
         }
         part.paragraphs.extend(self.left_out.iter().cloned());
         if (1..=MOST_SERIES).contains(&self.tallies.len()) {
-            let chart = self.differences();
+            let units = Units::shared(&self.problems);
+            let chart = self.differences(units);
             if chart
                 .rows
                 .iter()
@@ -72,8 +81,15 @@ impl LearnerComparison {
             {
                 part.figures.push(Figure {
                     name: "differences".to_owned(),
-                    caption: format!("Loss of {baseline} minus that of each learner."),
-                    alt: format!("Paired differences of the loss, each learner against {baseline}"),
+                    caption: if units.are_losses() {
+                        format!("Loss of {baseline} minus that of each learner.")
+                    } else {
+                        format!("How much better each learner is than {baseline}.")
+                    },
+                    alt: format!(
+                        "Paired differences of the {}, each learner against {baseline}",
+                        units.word()
+                    ),
                     picture: chart.draw()?,
                 });
             }
@@ -108,7 +124,7 @@ impl LearnerComparison {
         }
     }
 
-    fn differences(&self) -> IntervalChart {
+    fn differences(&self, units: Units) -> IntervalChart {
         let (baseline, percent) = (&self.baseline, self.percent());
         let others: Vec<&str> = self
             .tallies
@@ -118,15 +134,19 @@ impl LearnerComparison {
         let value = |problem: &Problem, learner: &str| {
             let difference = problem.against(learner, baseline)?.difference;
             Some(ConfidenceInterval {
-                low: difference.low.min(difference.mean),
-                point: difference.mean,
-                high: difference.high.max(difference.mean),
+                low: units.difference(difference.low.min(difference.mean)),
+                point: units.difference(difference.mean),
+                high: units.difference(difference.high.max(difference.mean)),
             })
         };
         IntervalChart {
             title: format!("Against {baseline}"),
             subtitle: format!("paired difference over seeds, with {percent}% intervals"),
-            axis: Axis::linear(format!("loss of {baseline} minus the learner's")),
+            axis: Axis::linear(if units.are_losses() {
+                format!("loss of {baseline} minus the learner's")
+            } else {
+                format!("how much better than {baseline}")
+            }),
             reference: Some(0.0),
             sides: Some((
                 format!("{baseline} is better"),
@@ -153,10 +173,11 @@ impl LearnerComparison {
     }
 
     fn part(&self, problem: &Problem, file: &str) -> Result<Part, ChartError> {
+        let word = Units::of(problem).word();
         let losses = Figure {
             name: format!("{file}-losses"),
-            caption: format!("Mean loss on {}, with its interval.", problem.name),
-            alt: format!("The loss of each learner on {}", problem.name),
+            caption: format!("Mean {word} on {}, with its interval.", problem.name),
+            alt: format!("The {word} of each learner on {}", problem.name),
             picture: self.losses(problem).draw()?,
         };
         let mut part = Part {
@@ -176,14 +197,14 @@ impl LearnerComparison {
         }
         let curves = self.curves(problem);
         if !curves.lines.is_empty() {
-            let mut caption = format!("Mean loss so far on {}.", problem.name);
+            let mut caption = format!("Mean {word} so far on {}.", problem.name);
             if MOST_LINES < problem.results.len() {
                 caption += &format!(" Only the best {MOST_LINES} learners are drawn.");
             }
             part.figures.push(Figure {
                 name: format!("{file}-curves"),
                 caption,
-                alt: format!("The mean loss over time on {}", problem.name),
+                alt: format!("The mean {word} over time on {}", problem.name),
                 picture: curves.draw()?,
             });
         }
@@ -193,11 +214,11 @@ impl LearnerComparison {
 
     fn table(&self, problem: &Problem) -> Section {
         let regret = problem.results.iter().any(|result| result.regret.is_some());
-        let percent = self.percent();
+        let (percent, units) = (self.percent(), Units::of(problem));
         let mut header = vec![
             "learner".to_owned(),
             "seeds".to_owned(),
-            "loss".to_owned(),
+            units.word().to_owned(),
             format!("{percent}% interval"),
         ];
         if regret {
@@ -211,7 +232,11 @@ impl LearnerComparison {
             .collect();
         Section {
             title: problem.name.clone(),
-            before: format!("{} in each run.", counted(problem.decisions, "decision")),
+            before: format!(
+                "{} in each run.{}",
+                counted(problem.decisions, "decision"),
+                units.sentence()
+            ),
             header,
             words: 1,
             rows,
@@ -220,23 +245,28 @@ impl LearnerComparison {
     }
 
     fn row(&self, problem: &Problem, result: &LearnerResult, regret: bool) -> Vec<String> {
-        let interval = |low: f64, high: f64| format!("[{low:.4}, {high:.4}]");
+        let units = Units::of(problem);
+        let digits = units.digits();
+        let (low, high) = units.interval(result.low, result.high);
         let mut row = vec![
             result.learner.clone(),
             result.seeds.to_string(),
-            format!("{:.4}", result.loss),
-            interval(result.low, result.high),
+            format!("{:.digits$}", units.value(result.loss)),
+            format!("[{low:.digits$}, {high:.digits$}]"),
         ];
         if regret {
-            let regret = result.regret.map(|regret| format!("{regret:.4}"));
+            let regret = result.regret.map(|regret| units.difference(regret));
+            let regret = regret.map(|regret| format!("{regret:.digits$}"));
             row.push(regret.unwrap_or_default());
         }
         row.push(format!("{:.1}", result.microseconds));
         match problem.against(&result.learner, &self.baseline) {
             Some(pair) => {
                 let difference = &pair.difference;
-                row.push(format!("{:+.4}", difference.mean));
-                row.push(format!("[{:+.4}, {:+.4}]", difference.low, difference.high));
+                let [mean, low, high] = [difference.mean, difference.low, difference.high]
+                    .map(|losses| units.difference(losses));
+                row.push(format!("{mean:+.digits$}"));
+                row.push(format!("[{low:+.digits$}, {high:+.digits$}]"));
                 row.push(pair.standing.word().to_owned());
             }
             None => row.extend([String::new(), String::new(), String::new()]),
@@ -245,33 +275,35 @@ impl LearnerComparison {
     }
 
     fn losses(&self, problem: &Problem) -> IntervalChart {
-        let percent = self.percent();
+        let (percent, units) = (self.percent(), Units::of(problem));
+        let (word, digits) = (units.word(), units.digits());
         IntervalChart {
             title: problem.name.clone(),
             subtitle: format!(
-                "mean loss over {}, {percent}% intervals over seeds",
+                "mean {word} over {}, {percent}% intervals over seeds",
                 counted(problem.decisions, "decision")
             ),
-            axis: Axis::linear("mean loss (lower is better)"),
+            axis: Axis::linear(format!("mean {word} ({})", units.better())),
             reference: None,
             sides: None,
-            series: Series::in_order(["loss"]),
+            series: Series::in_order([word]),
             rows: by_loss(problem)
                 .into_iter()
-                .map(|result| IntervalRow {
-                    label: result.learner.clone(),
-                    values: vec![Some(ConfidenceInterval {
-                        low: result.low.min(result.loss),
-                        point: result.loss,
-                        high: result.high.max(result.loss),
-                    })],
-                    note: format!("{:.4}", result.loss),
+                .map(|result| {
+                    let (point, loss) = (units.value(result.loss), result.loss);
+                    let (low, high) = units.interval(result.low.min(loss), result.high.max(loss));
+                    IntervalRow {
+                        label: result.learner.clone(),
+                        values: vec![Some(ConfidenceInterval { low, point, high })],
+                        note: format!("{point:.digits$}"),
+                    }
                 })
                 .collect(),
         }
     }
 
     fn curves(&self, problem: &Problem) -> LineChart {
+        let units = Units::of(problem);
         let best: Vec<&str> = by_loss(problem)
             .into_iter()
             .take(MOST_LINES)
@@ -288,16 +320,16 @@ impl LearnerComparison {
                 points: result
                     .curve
                     .iter()
-                    .map(|&(until, loss)| (until as f64, loss))
+                    .map(|&(until, loss)| (until as f64, units.value(loss)))
                     .collect(),
                 band: Vec::new(),
             })
             .collect();
         LineChart {
             title: problem.name.clone(),
-            subtitle: "mean loss of all decisions so far, over seeds".to_owned(),
+            subtitle: format!("mean {} of all decisions so far, over seeds", units.word()),
             x: Axis::log("decisions"),
-            y: Axis::linear("mean loss so far"),
+            y: Axis::linear(format!("mean {} so far", units.word())),
             lines,
             reference: None,
         }
@@ -344,6 +376,7 @@ mod tests {
             settings: String::new(),
             seed,
             decisions: 8,
+            objective: egret::Objective::LOSS,
             loss,
             regret: (learner == "good").then_some(0.125),
             curve: vec![Stretch {
@@ -376,6 +409,39 @@ mod tests {
             assert!(html.contains(expected), "no {expected}");
         }
         assert!(!html.contains("<b>/c"));
+    }
+
+    #[test]
+    fn an_objective_sets_units_and_direction() {
+        let objective = egret::Objective::maximize(0.0, 50.0).expect("a range");
+        let records: Vec<RunRecord> = (0..3)
+            .flat_map(|seed| [record("base", seed, 0.5), record("good", seed, 0.25)])
+            .map(|record| RunRecord {
+                objective,
+                ..record
+            })
+            .collect();
+        let comparison = LearnerComparison::new(&records, None, 0.9).expect("compared");
+        let page = comparison.report("a title").expect("drawn");
+        let (text, html) = (page.text(), page.html());
+        // A loss of 0.25 is 37.5 of 50, and 12.5 more than a loss of 0.5; the regret of 0.125 is 6.25.
+        for expected in [
+            "37.500",
+            "25.000",
+            "+12.500",
+            "6.250",
+            "win",
+            "maximize:0,50",
+        ] {
+            assert!(text.contains(expected), "no {expected} in {text}");
+        }
+        assert!(html.contains("higher is better") && !html.contains("lower is better"));
+        // Runs of another objective are of another problem.
+        let mut mixed = records.clone();
+        mixed.push(record("good", 9, 0.25));
+        let comparison = LearnerComparison::new(&mixed, None, 0.9).expect("compared");
+        assert_eq!(comparison.problems.len(), 2);
+        assert!(Units::shared(&comparison.problems).are_losses());
     }
 
     #[test]
@@ -432,7 +498,10 @@ mod tests {
                 seen += 1;
             }
         }
-        for series in comparison.differences().series {
+        for series in comparison
+            .differences(Units::shared(&comparison.problems))
+            .series
+        {
             assert_eq!(series.colour, expected(series.name.as_str()));
             seen += 1;
         }

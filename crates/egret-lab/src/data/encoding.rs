@@ -1,11 +1,12 @@
 use std::path::Path;
 
-use egret::{Context, EventRng, Stream};
+use egret::{Context, EventRng, Loss, Objective, Outside, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::data::table::stem;
+use crate::data::table_rows::TableRows;
 use crate::data::{Column, Table, TableError, Values};
-use crate::environment::{Supervised, SupervisedError};
+use crate::environment::{NamedRows, Supervised, SupervisedError};
 
 /// How a table becomes contexts and labels.
 ///
@@ -16,7 +17,7 @@ use crate::environment::{Supervised, SupervisedError};
 /// |------------|----------------------------------------------------------------|-----------------------|
 /// | numbers    | scaled to [0, 1]; a column with one value is 0                  | the median            |
 /// | categories | one-hot over the categories that occur, in the order of their names | the most frequent one |
-/// | label      | scaled to [0, 1]                                               | see `missing_labels`  |
+/// | label      | scaled to [0, 1], or by the range of the objective             | see `missing_labels`  |
 ///
 /// The encoding of a row depends neither on the order of the rows nor on the order of a dictionary in the file.
 ///
@@ -43,6 +44,9 @@ pub struct Encoding {
     pub drop: Vec<String>,
     /// What to do with a row without a label.
     pub missing_labels: MissingLabels,
+    /// The units of labels, actions and outcomes. Labels are then scaled by its range, which must hold them, and reports are in
+    /// these units. With losses that are distances or 1 minus a revenue it should begin at 0.
+    pub objective: Option<Objective>,
     /// The largest number of rows that are kept; 80,000 by default, as in the paper.
     pub at_most: usize,
     /// Draws the rows that are kept, if there are more.
@@ -55,6 +59,7 @@ impl Default for Encoding {
             target: None,
             drop: Vec::new(),
             missing_labels: MissingLabels::Refuse,
+            objective: None,
             at_most: 80_000,
             seed: 0,
         }
@@ -72,39 +77,73 @@ pub enum MissingLabels {
     Drop,
 }
 
-/// A column with more categories holds text, or names of rows, rather than a feature.
+/// A column with more categories would make contexts too wide: it is a feature by name only.
 const MOST_LEVELS: usize = 1_000;
 
 impl Encoding {
-    /// Encodes a table as contexts and labels.
+    /// Encodes a table as contexts and labels. Learners that take features by name get them as they are in the table.
     pub fn encode(&self, name: &str, table: &Table) -> Result<Supervised, EncodingError> {
-        let wrong = |problem| EncodingError::Encoding {
-            file: table.source().to_owned(),
-            problem,
+        let wrong = |problem| EncodingError::new(table, problem);
+        let rows = self.rows(table).map_err(wrong)?;
+        let mut features = Vec::new();
+        for &place in &rows.features {
+            let column = &table.columns()[place];
+            features.extend(encoded(column, &rows.kept).map_err(wrong)?);
+        }
+        let context = |row: usize| {
+            let x = features.iter().map(|feature| feature[row]).collect();
+            Context::dense(x).expect("scaled to [0, 1]")
         };
-        let plan = self.plan(table).map_err(wrong)?;
-        let labels = plan.labels(table).map_err(wrong)?;
+        rows.supervised(name, table, context)
+    }
+
+    /// Takes the features of a table by name only: for columns of more categories than [`encode`](Self::encode) can give a
+    /// feature each.
+    pub fn encode_by_name(&self, name: &str, table: &Table) -> Result<Supervised, EncodingError> {
+        let wrong = |problem| EncodingError::new(table, problem);
+        let rows = self.rows(table).map_err(wrong)?;
+        let named = rows.named(table);
+        rows.supervised(name, table, |row| Context::named(named.features(row)))
+    }
+
+    /// The rows that are kept, with their labels.
+    fn rows(&self, table: &Table) -> Result<Rows, EncodingProblem> {
+        let plan = self.plan(table)?;
+        let labels = plan.labels(table)?;
         let mut kept: Vec<usize> = (0..labels.len()).collect();
         if self.missing_labels == MissingLabels::Drop {
             kept.retain(|&row| !labels[row].is_nan());
         }
         let dropped = labels.len() - kept.len();
         let kept = sample(kept, self.at_most, self.seed);
-        let labels = scaled(kept.iter().map(|&row| labels[row]).collect());
-        let mut features = Vec::new();
-        for &place in &plan.features {
-            let column = &table.columns()[place];
-            features.extend(encoded(column, &kept).map_err(wrong)?);
-        }
-        let rows = labels
-            .into_iter()
-            .enumerate()
-            .map(|(row, label)| {
-                let x = features.iter().map(|feature| feature[row]).collect();
-                (Context::dense(x).expect("scaled to [0, 1]"), label)
-            })
-            .collect();
-        Ok(Supervised::new(name, rows)?.with_dropped(dropped))
+        let labels = kept.iter().map(|&row| labels[row]);
+        let labels = match self.objective {
+            None => scaled(labels.collect()),
+            Some(objective) => labels
+                .zip(&kept)
+                .map(|(label, row)| {
+                    let cost = Objective::minimize(objective.low(), objective.high());
+                    let cost = cost.expect("it is a range already");
+                    let share = match objective.outside() {
+                        Outside::Refuse => cost.loss(label),
+                        Outside::Clip => cost.clipped().loss(label),
+                    };
+                    share.map(Loss::get).map_err(|_| EncodingProblem::Outside {
+                        row: row + 1,
+                        column: table.columns()[plan.target].name.clone(),
+                        label,
+                        objective,
+                    })
+                })
+                .collect::<Result<_, _>>()?,
+        };
+        Ok(Rows {
+            labels,
+            objective: self.objective.unwrap_or_default(),
+            features: plan.features,
+            kept,
+            dropped,
+        })
     }
 
     /// Which column is the label and which are features.
@@ -146,6 +185,34 @@ impl Supervised {
     /// Reads and encodes a file. The data set has the name of the file without its ending.
     pub fn read(path: &Path, encoding: &Encoding) -> Result<Self, EncodingError> {
         encoding.encode(&stem(path), &Table::read(path)?)
+    }
+}
+
+/// Which rows and columns of a table are kept, and the labels of these rows.
+struct Rows {
+    features: Vec<usize>,
+    kept: Vec<usize>,
+    labels: Vec<f64>,
+    objective: Objective,
+    dropped: usize,
+}
+
+impl Rows {
+    fn named(&self, table: &Table) -> TableRows {
+        TableRows::new(table, &self.features, &self.kept)
+    }
+
+    fn supervised(
+        &self,
+        name: &str,
+        table: &Table,
+        context: impl Fn(usize) -> Context,
+    ) -> Result<Supervised, EncodingError> {
+        let labels = self.labels.iter().enumerate();
+        let rows = labels.map(|(row, label)| (context(row), *label)).collect();
+        let data = Supervised::new(name, rows)?.with_dropped(self.dropped);
+        let data = data.with_objective(self.objective);
+        Ok(data.with_named(self.named(table)))
     }
 }
 
@@ -309,6 +376,15 @@ pub enum EncodingError {
     Supervised(#[from] SupervisedError),
 }
 
+impl EncodingError {
+    fn new(table: &Table, problem: EncodingProblem) -> Self {
+        Self::Encoding {
+            file: table.source().to_owned(),
+            problem,
+        }
+    }
+}
+
 /// Why a table cannot be encoded.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -350,6 +426,21 @@ pub enum EncodingProblem {
         /// The label.
         found: String,
     },
+    /// A label is not in the range of the objective.
+    #[error(
+        "row {row}: the target {column:?} is {label}, outside of the objective {objective}: widen it, or clip labels with \
+         {objective},clip"
+    )]
+    Outside {
+        /// The row, from 1.
+        row: usize,
+        /// The label column.
+        column: String,
+        /// The label.
+        label: f64,
+        /// The objective.
+        objective: Objective,
+    },
     /// A feature is infinite.
     #[error("row {row}: {column:?} is infinite, expected a finite number")]
     Infinite {
@@ -358,8 +449,10 @@ pub enum EncodingProblem {
         /// The column.
         column: String,
     },
-    /// A column holds names rather than categories.
-    #[error("{column:?} has {levels} categories, expected at most {MOST_LEVELS}; drop it")]
+    /// A column has too many categories for a feature each.
+    #[error(
+        "{column:?} has {levels} categories, expected at most {MOST_LEVELS}; drop it, or let learners take features by name only"
+    )]
     TooManyLevels {
         /// The column.
         column: String,
@@ -542,7 +635,36 @@ mod tests {
         let error = Encoding::default().encode("f", &table).expect_err("names");
         assert_eq!(
             error.to_string(),
-            "f.csv: \"name\" has 1001 categories, expected at most 1000; drop it"
+            "f.csv: \"name\" has 1001 categories, expected at most 1000; drop it, or let learners take features by name only"
+        );
+    }
+
+    #[test]
+    fn an_objective_scales_labels_by_its_range_and_refuses_those_outside() {
+        let table = table(vec![
+            numbers("x", &[1.0, 2.0, 3.0]),
+            numbers("price", &[10.0, 20.0, 60.0]),
+        ]);
+        let labels = |objective: &str| {
+            let encoding = Encoding {
+                objective: Some(objective.parse().expect("an objective")),
+                ..Encoding::default()
+            };
+            let data = encoding.encode("f", &table)?;
+            Ok::<_, EncodingError>(data.rows().iter().map(|row| row.1).collect::<Vec<_>>())
+        };
+        // Actions mean the same whichever end is better.
+        for objective in ["maximize:0,100", "minimize:0,100"] {
+            assert_eq!(labels(objective).expect("inside"), [0.1, 0.2, 0.6]);
+        }
+        assert_eq!(
+            labels("maximize:0,40,clip").expect("clipped"),
+            [0.25, 0.5, 1.0]
+        );
+        assert_eq!(
+            labels("maximize:0,50").expect_err("outside").to_string(),
+            "f.csv: row 3: the target \"price\" is 60, outside of the objective maximize:0,50: widen it, or clip labels \
+             with maximize:0,50,clip"
         );
     }
 

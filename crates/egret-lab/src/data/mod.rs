@@ -11,10 +11,12 @@ mod encoding;
 mod openml;
 mod parquet;
 mod table;
+mod table_rows;
 
 pub use self::data_folder::{DataFile, DataFolder, DataFolderError, PAPER_SETS, PaperSet};
 pub use self::encoding::{Encoding, EncodingError, EncodingProblem, MissingLabels};
 pub use self::openml::{
     DownloadError, OPENML_URL, OpenMl, OpenMlData, OpenMlError, OpenMlSettings, default_cache_dir,
 };
+pub(crate) use self::table::stem;
 pub use self::table::{Column, Table, TableError, Values};

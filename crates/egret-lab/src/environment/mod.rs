@@ -6,12 +6,16 @@
 //! action, and with it the regret, is known.
 
 mod loss_function;
+mod named_bandit;
 mod simulator;
 mod supervised;
 
-use egret::{Context, Loss, OracleSpec, OracleSpecError, ReferenceMeasure, RegressionOracle};
+use egret::{
+    Context, Loss, Objective, OracleSpec, OracleSpecError, ReferenceMeasure, RegressionOracle,
+};
 
 pub use self::loss_function::{LossFunction, LossFunctionError, QuantileLevel};
+pub(crate) use self::named_bandit::NamedRows;
 pub use self::simulator::{
     BimodalLossModel, BoxLossModel, CatalogueLossModel, Customer, IntervalLossModel, LossModel,
     MixedLossModel, PricingSimulator, Simulator, SphereLossModel,
@@ -46,6 +50,17 @@ pub trait Environment<A>: Send + Sync {
 
     /// The world of this seed, with at most this many rounds.
     fn world(&self, seed: u64, rounds: usize) -> Box<dyn World<A> + '_>;
+
+    /// What losses stand for in the user's units: reports are in these. Losses as they are by default.
+    fn objective(&self) -> Objective {
+        Objective::LOSS
+    }
+
+    /// The same rounds with features by name, for learners that take them so; `None` if features have no names. The schema
+    /// is what the first contexts of the seed's world suggest.
+    fn named(&self, _seed: u64) -> Option<Box<dyn Environment<A> + '_>> {
+        None
+    }
 }
 
 /// A sequence of rounds. Each has a context, and a loss for every action.

@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
 use egret::{
-    Context, EventRng, Interval, Loss, ModelSpec, OracleSpec, OracleSpecError, ReferenceMeasure,
-    RegressionOracle, Stream,
+    Context, EventRng, Interval, Loss, ModelSpec, Objective, OracleSpec, OracleSpecError,
+    ReferenceMeasure, RegressionOracle, Stream,
 };
 
+use crate::environment::named_bandit::{NamedBandit, NamedRows};
 use crate::environment::{Environment, LossFunction, World};
 
 /// A supervised data set: contexts, and labels scaled to [0, 1].
@@ -14,6 +15,8 @@ pub struct Supervised {
     fingerprint: u32,
     width: usize,
     rows: Vec<(Context, f64)>,
+    named: Option<Arc<dyn NamedRows>>,
+    objective: Objective,
     dropped: usize,
 }
 
@@ -45,6 +48,10 @@ impl Supervised {
                     label: *label,
                 });
             }
+            if let Some(features) = x.as_named() {
+                let features = serde_json::to_vec(features).expect("plain data");
+                hash.update(&features);
+            }
             x.for_each(|feature, value| {
                 hash.update(&(feature as u64).to_le_bytes());
                 hash.update(&value.to_le_bytes());
@@ -56,8 +63,27 @@ impl Supervised {
             fingerprint: hash.finalize(),
             width,
             rows,
+            named: None,
+            objective: Objective::LOSS,
             dropped: 0,
         })
+    }
+
+    /// The rows as named features, if they have names.
+    pub(super) fn named(&self) -> Option<&dyn NamedRows> {
+        self.named.as_deref()
+    }
+
+    /// The same rows as named features.
+    pub(crate) fn with_named(mut self, named: impl NamedRows + 'static) -> Self {
+        self.named = Some(Arc::new(named));
+        self
+    }
+
+    /// Losses 0 and 1 stand for the best and the worst outcome of this objective.
+    pub fn with_objective(mut self, objective: Objective) -> Self {
+        self.objective = objective;
+        self
     }
 
     pub(crate) fn with_dropped(mut self, dropped: usize) -> Self {
@@ -115,9 +141,18 @@ impl SupervisedToBandit {
     pub fn data(&self) -> &Supervised {
         &self.data
     }
+
+    pub(super) fn shuffled(&self, seed: u64, rounds: usize) -> Shuffled<'_> {
+        Shuffled {
+            rows: &self.data.rows,
+            order: self.data.shuffled(seed, rounds),
+            named: Vec::new(),
+            loss: self.loss,
+        }
+    }
 }
 
-fn unit_interval() -> Interval {
+pub(super) fn unit_interval() -> Interval {
     Interval::new(0.0, 1.0).expect("0 < 1")
 }
 
@@ -154,19 +189,36 @@ impl Environment<f64> for SupervisedToBandit {
         OracleSpec::default_on_interval(seed)
     }
 
+    fn objective(&self) -> Objective {
+        self.data.objective
+    }
+
     fn world(&self, seed: u64, rounds: usize) -> Box<dyn World<f64> + '_> {
-        Box::new(Shuffled {
-            rows: &self.data.rows,
-            order: self.data.shuffled(seed, rounds),
-            loss: self.loss,
-        })
+        Box::new(self.shuffled(seed, rounds))
+    }
+
+    fn named(&self, seed: u64) -> Option<Box<dyn Environment<f64> + '_>> {
+        let rows = self.data.named()?;
+        Some(Box::new(NamedBandit::new(self, rows, seed)))
     }
 }
 
-struct Shuffled<'a> {
+/// The rows of one world, in its order.
+pub(super) struct Shuffled<'a> {
     rows: &'a [(Context, f64)],
     order: Vec<u32>,
+    /// By round, where features have names; otherwise empty.
+    named: Vec<Context>,
     loss: LossFunction,
+}
+
+impl Shuffled<'_> {
+    /// With contexts by name.
+    pub(super) fn by_name(mut self, rows: &dyn NamedRows) -> Self {
+        let named = |&row: &u32| Context::named(rows.features(row as usize));
+        self.named = self.order.iter().map(named).collect();
+        self
+    }
 }
 
 impl World<f64> for Shuffled<'_> {
@@ -175,7 +227,8 @@ impl World<f64> for Shuffled<'_> {
     }
 
     fn context(&self, round: usize) -> &Context {
-        &self.rows[self.order[round] as usize].0
+        let numbers = || &self.rows[self.order[round] as usize].0;
+        self.named.get(round).unwrap_or_else(numbers)
     }
 
     fn loss(&self, round: usize, action: &f64) -> Loss {

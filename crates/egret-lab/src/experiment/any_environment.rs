@@ -92,20 +92,19 @@ impl<A: Action> ErasedEnvironment for Box<dyn Environment<A>> {
         let mut tasks = Vec::new();
         for learner in &experiment.learners {
             let learner: &dyn LearnerFactory<A> = learner;
-            learner
-                .player(environment, 0)
-                .map_err(|error| ExperimentError::Unfit {
-                    learner: learner.name().to_owned(),
-                    data: environment.name().to_owned(),
-                    error,
-                })?;
+            let run = |seed| Run {
+                learner,
+                environment,
+                seed,
+                decisions,
+            };
+            run(0).check().map_err(|error| ExperimentError::Unfit {
+                learner: learner.name().to_owned(),
+                data: environment.name().to_owned(),
+                error,
+            })?;
             for &seed in &experiment.seeds {
-                let run = Run {
-                    learner,
-                    environment,
-                    seed,
-                    decisions,
-                };
+                let run = run(seed);
                 tasks.push(Task {
                     key: run.key(),
                     label: run.label(),

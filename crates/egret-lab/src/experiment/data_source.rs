@@ -1,5 +1,7 @@
 use std::path::{Path, PathBuf};
 
+use egret::Objective;
+
 use crate::data::{Encoding, MissingLabels};
 use crate::environment::LossFunction;
 use crate::experiment::SIMULATORS;
@@ -55,7 +57,15 @@ const MOST_ROWS: usize = 1_000_000_000;
 const SOURCES: [&str; 5] = ["file", "folder", "openml", "task", "simulator"];
 
 /// The keys of a table that becomes contexts and labels.
-const ENCODING: [&str; 6] = ["target", "drop", "missing_labels", "rows", "seed", "loss"];
+const ENCODING: [&str; 7] = [
+    "target",
+    "drop",
+    "missing_labels",
+    "rows",
+    "seed",
+    "loss",
+    "objective",
+];
 
 /// Reads one `[[data]]`. Without a loss of its own, it has the loss of the experiment.
 pub(super) fn data_source(
@@ -84,24 +94,24 @@ pub(super) fn data_source(
             }
         }
         "folder" => {
-            refuse(&["name", "target", "drop"])?;
+            refuse(&["name", "target", "drop", "objective"])?;
             DataSource::Folder {
                 path: folder.join(keys.text("folder")?.unwrap_or_default()),
-                encoding: encoding(keys)?,
+                encoding: encoding(keys, default_loss)?,
                 loss: loss(keys)?.unwrap_or(default_loss),
             }
         }
         "file" => DataSource::File {
             path: folder.join(keys.text("file")?.unwrap_or_default()),
             name: keys.label("name")?.map(str::to_owned),
-            encoding: encoding(keys)?,
+            encoding: encoding(keys, default_loss)?,
             loss: loss(keys)?.unwrap_or(default_loss),
         },
         key => DataSource::OpenMl {
             id: openml_id(keys, key)?,
             task: key == "task",
             name: keys.label("name")?.map(str::to_owned),
-            encoding: encoding(keys)?,
+            encoding: encoding(keys, default_loss)?,
             loss: loss(keys)?.unwrap_or(default_loss),
         },
     };
@@ -150,7 +160,30 @@ pub(super) fn loss(keys: &TomlKeys<'_>) -> Result<Option<LossFunction>, TomlErro
     }
 }
 
-fn encoding(keys: &TomlKeys<'_>) -> Result<Encoding, TomlError> {
+/// The objective of a table: its outcomes are distances from labels, or revenues, and so begin at 0.
+fn objective(
+    keys: &TomlKeys<'_>,
+    default_loss: LossFunction,
+) -> Result<Option<Objective>, TomlError> {
+    let (Some(found), Some(text)) = (keys.get("objective"), keys.text("objective")?) else {
+        return Ok(None);
+    };
+    let objective: Objective = match text.parse() {
+        Ok(objective) => objective,
+        Err(error) => return Err(keys.error_at(found, format!("{error}"))),
+    };
+    if objective.low() != 0.0 {
+        let expected = "a range that begins at 0, such as maximize:0,50";
+        return Err(keys.unexpected("objective", found, expected));
+    }
+    if loss(keys)?.unwrap_or(default_loss) == LossFunction::Square {
+        let what = "the loss square is not in the units of labels: with an objective, use absolute, quantile or pricing";
+        return Err(keys.error_at(found, what));
+    }
+    Ok(Some(objective))
+}
+
+fn encoding(keys: &TomlKeys<'_>, default_loss: LossFunction) -> Result<Encoding, TomlError> {
     let plain = Encoding::default();
     let missing = [
         ("refuse", MissingLabels::Refuse),
@@ -160,6 +193,7 @@ fn encoding(keys: &TomlKeys<'_>) -> Result<Encoding, TomlError> {
         target: keys.text("target")?.map(str::to_owned),
         drop: keys.texts("drop")?.unwrap_or_default(),
         missing_labels: keys.choice("missing_labels", &missing)?.unwrap_or_default(),
+        objective: objective(keys, default_loss)?,
         at_most: keys.size("rows", MOST_ROWS)?.unwrap_or(plain.at_most),
         seed: keys.count("seed")?.unwrap_or(plain.seed),
     })

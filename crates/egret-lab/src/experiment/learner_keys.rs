@@ -9,7 +9,7 @@ use crate::experiment::toml_keys::{Found, TomlError, TomlKeys};
 use crate::learner::{EgretFactory, Preset};
 
 /// Keys that may hold a list of values; each value makes a learner.
-const GRID: [&str; 8] = [
+const GRID: [&str; 9] = [
     "preset",
     "explorer",
     "normalizer",
@@ -18,6 +18,7 @@ const GRID: [&str; 8] = [
     "epsilon",
     "eta",
     "batch",
+    "encoding",
 ];
 
 /// The largest number of learners of one `[[learner]]`.
@@ -102,6 +103,10 @@ fn learner(
     }
     if let Some(batch) = keys.size("batch", MOST_BATCH)? {
         learner.batch = batch;
+    }
+    let encodings = [("named", true), ("dense", false)];
+    if let Some(by_name) = keys.choice("encoding", &encodings)? {
+        learner.by_name = by_name;
     }
     keys.finish()?;
     Ok(learner)

@@ -330,6 +330,34 @@ preset = \"paper\"
     }
 
     #[test]
+    fn an_objective_begins_at_0_and_fits_the_loss() {
+        let with =
+            |lines: &str| parse(&SMALL.replace("[[learner]]", &format!("{lines}\n\n[[learner]]")));
+        let experiment = with("loss = \"pricing\"\nobjective = \"maximize:0,50\"").expect("sound");
+        let DataSource::File { encoding, .. } = &experiment.data[0] else {
+            panic!("a file");
+        };
+        let objective = encoding.objective.expect("given");
+        assert_eq!(objective.to_string(), "maximize:0,50");
+        for (lines, expected) in [
+            ("objective = \"maximize:5,50\"", "begins at 0"),
+            ("objective = \"most\"", "e.toml, line 8"),
+            (
+                "loss = \"square\"\nobjective = \"minimize:0,50\"",
+                "not in the units",
+            ),
+        ] {
+            let said = with(lines).expect_err("refused").to_string();
+            assert!(said.contains(expected), "{said}");
+        }
+        let simulator = SMALL.replace(
+            "file = \"a.csv\"",
+            "simulator = \"box\"\nobjective = \"maximize:0,50\"",
+        );
+        assert!(said(&simulator).contains("objective does not apply"));
+    }
+
+    #[test]
     fn every_setting_of_the_core_has_a_key() {
         let all = "\
 [[learner]]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::comparison::counted;
 use crate::data::{
-    DataFolder, DataFolderError, EncodingError, OpenMl, OpenMlError, OpenMlSettings, Table,
-    TableError,
+    DataFolder, DataFolderError, Encoding, EncodingError, EncodingProblem, OpenMl, OpenMlError,
+    OpenMlSettings, Table, TableError, stem,
 };
 use crate::environment::{LossFunction, Supervised, SupervisedToBandit};
 use crate::experiment::{AnyEnvironment, DataSource, Experiment, UnknownSimulator};
@@ -27,8 +27,10 @@ impl Experiment {
             environments: Vec::new(),
             notes: Vec::new(),
         };
+        // Data that cannot be dense is no obstacle to learners that take features by name.
+        let dense = self.learners.iter().any(|learner| !learner.by_name);
         for source in &self.data {
-            source.load(&mut loaded)?;
+            source.load(dense, &mut loaded)?;
         }
         let mut names = BTreeSet::new();
         for environment in &loaded.environments {
@@ -59,7 +61,7 @@ impl Experiment {
 }
 
 impl DataSource {
-    fn load(&self, loaded: &mut LoadedData) -> Result<(), ExperimentError> {
+    fn load(&self, dense: bool, loaded: &mut LoadedData) -> Result<(), ExperimentError> {
         match self {
             Self::File {
                 path,
@@ -67,11 +69,9 @@ impl DataSource {
                 encoding,
                 loss,
             } => {
-                let data = match name {
-                    Some(name) => encoding.encode(name, &Table::read(path)?)?,
-                    None => Supervised::read(path, encoding)?,
-                };
-                loaded.add(data, *loss);
+                let table = Table::read(path)?;
+                let name = name.clone().unwrap_or_else(|| stem(path));
+                loaded.add(encoded(encoding, &name, &table, dense)?, *loss);
             }
             Self::OpenMl {
                 id,
@@ -86,11 +86,8 @@ impl DataSource {
                 } else {
                     site.data(*id)?
                 };
-                let data = match name {
-                    Some(name) => encoding.encode(name, &data.table)?,
-                    None => data.encode(encoding)?,
-                };
-                loaded.add(data, *loss);
+                let name = name.clone().unwrap_or_else(|| data.full_name());
+                loaded.add(encoded(encoding, &name, &data.table, dense)?, *loss);
             }
             Self::Folder {
                 path,
@@ -116,6 +113,22 @@ impl DataSource {
             }
         }
         Ok(())
+    }
+}
+
+/// A table as data: by name only if it cannot be dense and no learner needs that.
+fn encoded(
+    encoding: &Encoding,
+    name: &str,
+    table: &Table,
+    dense: bool,
+) -> Result<Supervised, EncodingError> {
+    match encoding.encode(name, table) {
+        Err(EncodingError::Encoding {
+            problem: EncodingProblem::TooManyLevels { .. },
+            ..
+        }) if !dense => encoding.encode_by_name(name, table),
+        data => data,
     }
 }
 
@@ -257,6 +270,32 @@ mod tests {
             said.starts_with("learner \"paper\" cannot play on box: "),
             "{said}"
         );
+    }
+
+    #[test]
+    fn a_column_of_very_many_categories_is_played_by_name_only() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rows: String = (0..3_000)
+            .map(|row| format!("c{},{}\n", row * 7 % 1_500, row % 4))
+            .collect();
+        std::fs::write(
+            folder.path().join("shop.csv"),
+            format!("customer,y\n{rows}"),
+        )
+        .expect("written");
+        let load = |learners: &str| {
+            let text = format!(
+                "[experiment]\nname = \"a\"\nseeds = 1\ndecisions = 200\n[[data]]\nfile = \"shop.csv\"\n{learners}"
+            );
+            let experiment = Experiment::parse("a.toml", &text, folder.path()).expect("sound");
+            let loaded = experiment.load()?;
+            experiment.run(&loaded.environments, None, &Silent)
+        };
+        let named = "[[learner]]\n[[learner]]\npreset = \"uniform\"\nencoding = \"named\"\n";
+        assert_eq!(load(named).expect("played").len(), 2);
+        let error = load("[[learner]]\n[[learner]]\npreset = \"paper\"\n").expect_err("dense");
+        let said = error.to_string();
+        assert!(said.contains("\"customer\" has 1500 categories"), "{said}");
     }
 
     #[test]

@@ -18,6 +18,10 @@ pub struct EgretFactory {
     pub settings: Settings,
     /// After how many decisions it learns.
     pub batch: usize,
+    /// Whether it takes features by name where the environment has names, through a schema inferred from the first of them.
+    /// Otherwise it gets the dense contexts of the paper's experiments.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_name: bool,
 }
 
 impl<A: Action> LearnerFactory<A> for EgretFactory {
@@ -31,6 +35,10 @@ impl<A: Action> LearnerFactory<A> for EgretFactory {
 
     fn batch(&self) -> usize {
         self.batch
+    }
+
+    fn by_name(&self) -> bool {
+        self.by_name
     }
 
     fn player(

@@ -120,6 +120,7 @@ impl PaperLearner {
                 ..Settings::paper()
             },
             batch: 8,
+            by_name: false,
         }
     }
 }

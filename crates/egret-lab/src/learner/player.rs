@@ -15,6 +15,11 @@ pub trait LearnerFactory<A>: Send + Sync {
         1
     }
 
+    /// Whether it takes features by name where the environment has names. Otherwise contexts are numbers.
+    fn by_name(&self) -> bool {
+        false
+    }
+
     /// A player that has learned nothing yet. `seed` is its only source of randomness.
     fn player(
         &self,

@@ -58,6 +58,7 @@ impl Preset {
                 oracle: None,
                 settings: Settings::default(),
                 batch: 1,
+                by_name: true,
             },
             Self::Exact => exploring(Explorer::CappedIgw(CappedIgw {
                 normalization: Normalization::Exact,

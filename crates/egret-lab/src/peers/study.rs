@@ -112,8 +112,9 @@ pub struct PeerRow {
 }
 
 impl PeerStudy<'_> {
-    /// egret's learners. With `betting` also the paper's with its own Algorithm 3, which is far slower than the rest.
-    pub fn learners(betting: bool) -> Vec<EgretFactory> {
+    /// egret's learners; the default takes features by name. With `dense` also the default on the dense contexts that the
+    /// others get; with `betting` also the paper's with its own Algorithm 3, which is far slower than the rest.
+    pub fn learners(dense: bool, betting: bool) -> Vec<EgretFactory> {
         let named = |name: &str, preset: Preset| EgretFactory {
             name: name.to_owned(),
             ..preset.factory()
@@ -123,6 +124,12 @@ impl PeerStudy<'_> {
             named("egret paper κ∞ = 4", Preset::Paper),
             named("egret paper exact", Preset::Exact),
         ];
+        if dense {
+            learners.push(EgretFactory {
+                by_name: false,
+                ..named("egret default dense", Preset::Default)
+            });
+        }
         if betting {
             learners.push(EgretFactory {
                 name: "egret paper κ∞ = 4 Algorithm 3".to_owned(),
@@ -317,7 +324,7 @@ mod tests {
     fn egret_plays_without_any_peer_and_the_best_of_each_family_is_marked() {
         let environments: [Box<dyn Environment<f64>>; 1] =
             [Box::new(Simulator::new(IntervalLossModel))];
-        let learners = PeerStudy::learners(false);
+        let learners = PeerStudy::learners(true, false);
         let study = PeerStudy {
             environments: &environments,
             learners: &learners,

@@ -11,7 +11,7 @@ mod study;
 
 use std::time::Instant;
 
-use egret::Action;
+use egret::{Action, Objective};
 use serde::{Deserialize, Serialize};
 
 pub use self::journal::{Journal, JournalError};
@@ -41,6 +41,9 @@ pub struct RunRecord {
     pub seed: u64,
     /// The number of decisions.
     pub decisions: u64,
+    /// What the losses stand for in the user's units.
+    #[serde(default)]
+    pub objective: Objective,
     /// The mean loss over all decisions, each made before its loss was known (progressive validation).
     pub loss: f64,
     /// The mean regret, if the environment knows it.
@@ -88,13 +91,29 @@ const DISTANCE_EVERY: u64 = 16;
 impl<A: Action> Run<'_, A> {
     /// Everything that the result depends on, in one line. Results are saved under it.
     pub fn key(&self) -> String {
+        let named = self.named();
         format!(
             "{} | {} | {} decisions | seed {} | values {VALUES}",
-            self.environment.fingerprint(),
+            named.as_deref().unwrap_or(self.environment).fingerprint(),
             self.learner.fingerprint(),
             self.decisions,
             self.seed
         )
+    }
+
+    /// The environment with features by name, if the learner takes them so and there are names.
+    fn named(&self) -> Option<Box<dyn Environment<A> + '_>> {
+        let environment = self.environment;
+        self.learner
+            .by_name()
+            .then(|| environment.named(self.seed))?
+    }
+
+    /// Whether the learner can play here.
+    pub fn check(&self) -> Result<(), PlayError> {
+        let named = self.named();
+        let environment = named.as_deref().unwrap_or(self.environment);
+        self.learner.player(environment, self.seed).map(drop)
     }
 
     /// A short description for a reader.
@@ -105,8 +124,10 @@ impl<A: Action> Run<'_, A> {
 
     /// Plays all rounds. `watch` sees each batch once its losses are known.
     pub fn play(&self, mut watch: impl FnMut(&[Round<'_, A>])) -> Result<RunRecord, PlayError> {
-        let world = self.environment.world(self.seed, self.decisions);
-        let mut player = self.learner.player(self.environment, self.seed)?;
+        let named = self.named();
+        let environment = named.as_deref().unwrap_or(self.environment);
+        let world = environment.world(self.seed, self.decisions);
+        let mut player = self.learner.player(environment, self.seed)?;
         let (count, batch) = (world.rounds(), self.learner.batch().max(1));
         let mut totals = Totals::new(count as u64);
         let mut seconds = 0.0;
@@ -152,6 +173,7 @@ impl<A: Action> Run<'_, A> {
             ),
             seed: self.seed,
             decisions,
+            objective: self.environment.objective(),
             loss: mean(totals.losses),
             regret: totals.regrets.map(mean),
             curve: totals.curve,

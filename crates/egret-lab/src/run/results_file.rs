@@ -8,6 +8,7 @@ use arrow_array::builder::{Float64Builder, ListBuilder, UInt64Builder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
+use egret::Objective;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
@@ -39,6 +40,7 @@ const SPREAD_ENDINGS: [&str; 6] = ["mean", "p05", "p25", "p50", "p75", "p95"];
 /// | `environment`, `fingerprint`, `learner` | string | the problem by name and by content; the learner |
 /// | `settings` | string | a hash of the learner's settings, in eight hex digits; may be null or missing |
 /// | `seed`, `decisions` | integer | |
+/// | `objective` | string | what losses stand for, such as `maximize:0,50`; may be missing if they are losses |
 /// | `loss`, `regret`, `seconds` | number | means of loss and regret, and the time; `regret` is null if it is not known |
 /// | `curve_until`, `curve_loss`, `curve_point_masses` | list | for each stretch its end, its mean loss and its share of point masses |
 /// | `point_masses` | number | share of point masses; null if the learner has no propensities |
@@ -58,6 +60,7 @@ const SPREAD_ENDINGS: [&str; 6] = ["mean", "p05", "p25", "p50", "p75", "p95"];
 ///     settings: "0a1b2c3d".to_owned(),
 ///     seed: 1,
 ///     decisions: 20_000,
+///     objective: "minimize:0,80000".parse()?,
 ///     loss: 0.031,
 ///     regret: None,
 ///     curve: Vec::new(),
@@ -187,6 +190,9 @@ fn batch_of(records: &[RunRecord]) -> RecordBatch {
         ("decisions".into(), whole(|r| r.decisions), false),
         ("loss".into(), number(|r| r.loss), false),
     ];
+    let objectives = records.iter().map(|record| record.objective.to_string());
+    let objectives = StringArray::from_iter_values(objectives);
+    columns.push(("objective".into(), Arc::new(objectives), true));
     let regrets = Float64Array::from_iter(records.iter().map(|record| record.regret));
     columns.push(("regret".into(), Arc::new(regrets), true));
     columns.push(("seconds".into(), number(|r| r.seconds), false));
@@ -252,6 +258,7 @@ impl Rows<'_> {
             self.words("learner")?,
         );
         let settings = self.words_if_any("settings")?;
+        let objectives = self.words_if_any("objective")?;
         let (seeds, decisions) = (
             self.whole::<UInt64Type>("seed")?,
             self.whole::<UInt64Type>("decisions")?,
@@ -289,6 +296,10 @@ impl Rows<'_> {
                 }),
                 _ => None,
             };
+            let objective = match objectives[row] {
+                "" => Objective::LOSS,
+                text => (text.parse()).map_err(|error| damaged(self.path, error))?,
+            };
             records.push(RunRecord {
                 environment: environments.value(row).to_owned(),
                 fingerprint: fingerprints.value(row).to_owned(),
@@ -296,6 +307,7 @@ impl Rows<'_> {
                 settings: settings[row].to_owned(),
                 seed: seeds[row],
                 decisions: decisions[row],
+                objective,
                 loss: losses[row],
                 regret: regrets[row],
                 curve: curve
@@ -472,6 +484,7 @@ mod tests {
             settings: "0a1b2c3d".to_owned(),
             seed: u64::MAX,
             decisions: 0,
+            objective: Objective::LOSS,
             loss: 0.1 + 0.2,
             regret: None,
             curve: Vec::new(),
@@ -485,6 +498,7 @@ mod tests {
         };
         let full = RunRecord {
             decisions: 16,
+            objective: Objective::maximize(0.0, 50.0).expect("a range"),
             regret: Some(0.01),
             curve: vec![stretch(8, 0.5), stretch(16, 1.0 / 3.0)],
             log: Some(LogSummary {

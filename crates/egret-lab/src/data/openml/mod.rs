@@ -103,7 +103,12 @@ pub struct OpenMlData {
 impl OpenMlData {
     /// Encodes the table. The result is named by id and name: `150_covertype`.
     pub fn encode(&self, encoding: &Encoding) -> Result<Supervised, EncodingError> {
-        encoding.encode(&format!("{}_{}", self.id, self.name), &self.table)
+        encoding.encode(&self.full_name(), &self.table)
+    }
+
+    /// Id and name: `150_covertype`.
+    pub fn full_name(&self) -> String {
+        format!("{}_{}", self.id, self.name)
     }
 }
 

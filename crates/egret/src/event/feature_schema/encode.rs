@@ -268,7 +268,10 @@ fn encode_value(
     match kind {
         FieldKind::Number(scale) => match number(value) {
             Some((number, found)) => {
-                out.push((place.first, scale.apply(number)));
+                out.push((place.first, number));
+                if let NumberScale::Log { center, width } = *scale {
+                    out.push((place.first + 1, log_distance(number, center, width)));
+                }
                 found
             }
             None => Found::Mismatched,
@@ -352,16 +355,10 @@ fn encode_value(
     }
 }
 
-impl NumberScale {
-    fn apply(self, value: f64) -> f64 {
-        match self {
-            Self::Plain => value,
-            Self::Log { center, width } => {
-                let distance = (value - center) / width;
-                libm::copysign(libm::log1p(distance.abs()), distance)
-            }
-        }
-    }
+/// sign(u) ln(1 + |u|), u = (value − center)/width.
+fn log_distance(value: f64, center: f64, width: f64) -> f64 {
+    let distance = (value - center) / width;
+    libm::copysign(libm::log1p(distance.abs()), distance)
 }
 
 fn number(value: &FeatureValue) -> Option<(f64, Found)> {

@@ -68,7 +68,7 @@ pub enum LogRule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FieldKind {
-    /// A quantity: one column.
+    /// A quantity: one column, or two with heavy tails.
     Number(NumberScale),
     /// True or false: one column.
     Flag,
@@ -101,11 +101,12 @@ pub enum NumberScale {
     /// As it is: networks scale it further, by mean and spread.
     #[default]
     Plain,
-    /// sign(u) ln(1 + |u|), u = (x − center)/width: for heavy tails, such as incomes.
+    /// As it is, and as sign(u) ln(1 + |u|), u = (x − center)/width: for heavy tails, such as incomes. Which of the two
+    /// says more, a learner finds out.
     Log {
-        /// A typical value, such as the median.
+        /// 0 where ratios count, or a typical value, such as the median.
         center: f64,
-        /// A typical distance from it, such as the interquartile range; positive.
+        /// A typical distance from it, such as the median or the interquartile range; positive.
         width: f64,
     },
 }

@@ -8,7 +8,7 @@ use crate::event::{FeatureValue, Features};
 /// | values                                               | field                                              |
 /// |------------------------------------------------------|----------------------------------------------------|
 /// | true, false                                          | flag                                               |
-/// | numbers                                              | number; with heavy tails, on a scale of logarithms |
+/// | numbers                                              | number; with heavy tails, also as logarithms       |
 /// | text that are all times                              | time                                               |
 /// | text of up to 64 values                              | category; those met once are left to "others"      |
 /// | text of more values                                  | hashed: 2^bits columns, about a quarter of them    |
@@ -206,12 +206,19 @@ fn scale(numbers: &[f64]) -> NumberScale {
     let (below, above) = (at(0.5) - at(0.01), at(0.99) - at(0.5));
     let wide = 6.0 * middle < below + above;
     let skewed = 0.9 * (below + above) < below.max(above);
-    if 0.0 < middle && (wide || skewed) {
+    if !(0.0 < middle && (wide || skewed)) {
+        return NumberScale::Plain;
+    }
+    // Amounts, counts and times have ratios: ln(1 + x/median). Others have distances from the middle.
+    if 0.0 <= sorted[0] && 0.0 < at(0.5) {
+        NumberScale::Log {
+            center: 0.0,
+            width: at(0.5),
+        }
+    } else {
         NumberScale::Log {
             center: at(0.5),
             width: middle,
         }
-    } else {
-        NumberScale::Plain
     }
 }

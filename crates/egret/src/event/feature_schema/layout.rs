@@ -88,7 +88,8 @@ impl Layout {
         let is_new = field.since == version && field.log != LogRule::Drop;
         if is_new {
             place.first = self.more(match &field.kind {
-                FieldKind::Number(_) | FieldKind::Flag => 1,
+                FieldKind::Number(NumberScale::Plain) | FieldKind::Flag => 1,
+                FieldKind::Number(NumberScale::Log { .. }) => 2,
                 FieldKind::Category(_) => 0,
                 FieldKind::Hashed { bits } | FieldKind::Tokens { bits } => columns(*bits)?,
                 FieldKind::Vector { len } => *len as usize,
