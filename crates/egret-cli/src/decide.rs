@@ -7,11 +7,13 @@ use egret_report::output;
 
 use crate::progress::JobBar;
 use crate::protect_inputs::protect_inputs;
+use crate::training_args::differing;
 
 /// What `egret decide` is told.
 #[derive(Debug, Args)]
 pub struct DecideArgs {
-    /// Contexts: a .csv with a line of names and then lines of numbers, or JSON lines, each a list of numbers
+    /// Contexts: a .csv with a line of names, or JSON lines. Cells and objects go by name where the model has named
+    /// features; otherwise each row is a list of numbers
     #[arg(value_name = "TABLE")]
     contexts: PathBuf,
     /// A saved model
@@ -47,6 +49,9 @@ pub fn decide(args: &DecideArgs) -> Result<String> {
         first_event: args.first_event,
     };
     let report = run(&request, &JobBar::new("deciding", args.json))?;
+    if let Some(remark) = differing(report.features.as_ref()) {
+        eprintln!("{remark}");
+    }
     let text = if args.json {
         let lines = report.decisions.iter().map(|decided| {
             let line = serde_json::to_string(decided).expect("numbers are written to memory");

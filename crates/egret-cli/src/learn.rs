@@ -12,7 +12,9 @@ use serde::Serialize;
 use crate::plot::Plot;
 use crate::progress::JobBar;
 use crate::protect_inputs::protect_inputs;
-use crate::training_args::{LogArgs, MethodName, ORACLES, OracleText, TrainingArgs, counted};
+use crate::training_args::{
+    LogArgs, MethodName, ORACLES, OracleText, TrainingArgs, counted, differing,
+};
 
 /// What `egret learn` is told.
 #[derive(Debug, Args)]
@@ -163,10 +165,14 @@ fn section(args: &LearnArgs, report: &TrainReport) -> Section {
                 ]
             })
             .collect(),
-        after: vec![
-            tested(report),
-            format!("The model is in {}.", args.output.display()),
-        ],
+        after: [
+            Some(tested(report)),
+            differing(report.features.as_ref()),
+            Some(format!("The model is in {}.", args.output.display())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
     }
 }
 

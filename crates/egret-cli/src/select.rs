@@ -11,7 +11,9 @@ use crate::evaluate::{ForestRow, forest};
 use crate::plot::Plot;
 use crate::progress::JobBar;
 use crate::protect_inputs::protect_inputs;
-use crate::training_args::{LogArgs, MethodName, ORACLES, OracleText, TrainingArgs, counted};
+use crate::training_args::{
+    LogArgs, MethodName, ORACLES, OracleText, TrainingArgs, counted, differing,
+};
 
 /// What `egret select` is told.
 #[derive(Debug, Args)]
@@ -176,11 +178,17 @@ fn section(args: &SelectArgs, report: &SelectReport) -> Section {
         .to_vec(),
         words: 3,
         rows: rows.collect(),
-        after: vec![
-            format!("{}.", report.sentence),
-            "A validation error is squared and of the method's own making: compare it within a method only."
-                .to_owned(),
-            format!("The winner is in {}.", args.output.display()),
-        ],
+        after: [
+            Some(format!("{}.", report.sentence)),
+            differing(report.features.as_ref()),
+            Some(
+                "A validation error is squared and of the method's own making: compare it within a method only."
+                    .to_owned(),
+            ),
+            Some(format!("The winner is in {}.", args.output.display())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
     }
 }

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use egret::{OracleSpec, Space};
+use egret::{FeatureCounts, OracleSpec, Space};
 use egret_jobs::LogSource;
 use egret_jobs::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
 use egret_offline::{Criterion, PointMasses, ServedPolicy, TrainingMethod};
@@ -209,4 +209,13 @@ pub fn counted(counts: &Counts) -> String {
         }
     }
     words
+}
+
+/// How contexts differ from the schema, if they do.
+pub fn differing(features: Option<&FeatureCounts>) -> Option<String> {
+    let features = features.filter(|features| !features.is_clean())?;
+    let contexts = features.events;
+    Some(format!(
+        "Of {contexts} contexts, some are not as the schema says: {features}."
+    ))
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use egret::{AnyAction, Context, FeatureSchema, FeatureValue, FieldKind};
+use egret::{AnyAction, Context, FeatureCounts, FeatureSchema, FeatureValue, FieldKind};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{JobError, Place};
@@ -40,6 +40,8 @@ pub enum ContextSource {
 pub struct DecideReport {
     /// In the order of the contexts.
     pub decisions: Vec<Decided>,
+    /// How contexts differed from the model's schema, if it has one.
+    pub features: Option<FeatureCounts>,
 }
 
 /// One decision.
@@ -92,7 +94,11 @@ pub fn decide(request: &DecideRequest, progress: &dyn Progress) -> Result<Decide
         }
         tell(progress, Step::Read(decisions.len() as f64 / all))?;
     }
-    Ok(DecideReport { decisions })
+    let schema = model.spec().features.as_ref();
+    Ok(DecideReport {
+        features: schema.map(|schema| schema.counts(contexts.iter())),
+        decisions,
+    })
 }
 
 /// The contexts of a table, by name where the model has a schema, and where each is.

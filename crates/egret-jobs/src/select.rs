@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use egret::{ActionKind, AnyModel, Objective, Settings, for_kind};
+use egret::{ActionKind, AnyModel, FeatureCounts, Objective, Settings, for_kind};
 use egret_offline::{
     CandidateStanding, HeldOutValue, Selection, SelectionSettings, TrainingCandidate, Validation,
 };
@@ -50,6 +50,8 @@ pub struct SelectReport {
     /// What the log holds.
     #[serde(rename = "log")]
     pub counts: Counts,
+    /// How contexts differ from the schema, if they have names.
+    pub features: Option<FeatureCounts>,
     /// Rows to train on, to stop by, to judge by.
     pub parts: [usize; 3],
     /// What outcomes are: estimates and intervals are in its units.
@@ -115,6 +117,7 @@ fn select_kind<A: ActionKind>(
         spec,
         observed,
         counts,
+        features,
     } = events;
     let (spec, observed) = (&spec, observed.as_slice());
     let candidates: Vec<TrainingCandidate> = request
@@ -143,6 +146,7 @@ fn select_kind<A: ActionKind>(
         candidates: report_rows(&selection, &spec.objective),
         objective: spec.objective,
         counts,
+        features,
         parts: [rows.train.len(), rows.validation.len(), rows.test.len()],
         sentence: selection.sentence(),
     };

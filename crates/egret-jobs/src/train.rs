@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use egret::{
-    ActionKind, AnyModel, Context, Model, ModelSpec, Objective, Observed, Settings, for_kind,
+    ActionKind, AnyModel, Context, FeatureCounts, Model, ModelSpec, Objective, Observed, Settings,
+    for_kind,
 };
 use egret_offline::{
     Checkpoint, Epoch, HeldOutValue, LearningError, OfflineProtocol, Order, Selection,
@@ -67,6 +68,8 @@ pub struct TrainReport {
     /// What the log holds.
     #[serde(rename = "log")]
     pub counts: Counts,
+    /// How contexts differ from the schema, if they have names.
+    pub features: Option<FeatureCounts>,
     /// Rows trained on.
     pub train: usize,
     /// Rows that stopped the training.
@@ -105,6 +108,7 @@ fn train_kind<A: ActionKind>(
         spec,
         observed,
         counts,
+        features,
     } = events;
     let (spec, observed) = (&spec, observed.as_slice());
     let Done {
@@ -128,6 +132,7 @@ fn train_kind<A: ActionKind>(
         name: candidate.name(),
         policy: candidate.training.policy.to_string(),
         counts,
+        features,
         train: rows.train.len(),
         validation: rows.validation.len(),
         test: rows.test.len(),

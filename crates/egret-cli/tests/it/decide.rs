@@ -102,7 +102,9 @@ fn named_features_need_no_encoding() {
     fs::write(&schema, declared).expect("written");
     let learn = |more: &[&str]| {
         let own = ["learn", text(&file), "-o", text(&model)];
-        stdout(egret(&[&own, more].concat()));
+        let printed = stdout(egret(&[&own, more].concat()));
+        let told = "country: 30 unseen; not in the schema: income (60)";
+        assert_eq!(printed.contains(told), !more.is_empty(), "{printed}");
         let model = AnyModel::load(&fs::read(&model).expect("written")).expect("a model");
         let schema = model.spec().features.clone().expect("a schema");
         let names: Vec<String> = schema.fields().map(|(name, _)| name.to_owned()).collect();
@@ -110,7 +112,13 @@ fn named_features_need_no_encoding() {
     };
     assert_eq!(learn(&["--features", text(&schema)]), ["country"]);
     assert_eq!(learn(&[]), ["country", "income"]);
-    let decided = stdout(egret(&["decide", text(&table), "--model", text(&model)]));
+    let output = egret(&["decide", text(&table), "--model", text(&model)]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.contains("country: 1 unseen; income: 1 missing"),
+        "{told}"
+    );
+    let decided = stdout(output);
     assert_eq!(decided.lines().count(), 3, "{decided}");
     fs::write(&schema, "{}").expect("written");
     let bad = [

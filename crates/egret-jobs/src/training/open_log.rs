@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use egret::{
-    ActionKind, Context, Contexts, EmbeddingRows, FeatureSchema, Kind, ModelSpec, Observed,
-    Propensity, Space,
+    ActionKind, Context, Contexts, EmbeddingRows, FeatureCounts, FeatureSchema, Kind, ModelSpec,
+    Observed, Propensity, Space,
 };
 use egret_log::Record;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,8 @@ pub(crate) struct TrainingEvents<A> {
     pub spec: ModelSpec,
     pub observed: Vec<Observed<Context, A>>,
     pub counts: Counts,
+    /// How contexts differ from the schema, if they have names.
+    pub features: Option<FeatureCounts>,
 }
 
 /// How many events of each sort a log has.
@@ -106,9 +108,12 @@ impl OpenLog {
                 Contexts::from(schema.map_err(|error| JobError::Log(error.to_string()))?)
             }
         };
+        let spec =
+            ModelSpec::from_parts(self.space, self.embeddings, contexts).with_objective(objective);
+        let schema = spec.features.as_ref();
         Ok(TrainingEvents {
-            spec: ModelSpec::from_parts(self.space, self.embeddings, contexts)
-                .with_objective(objective),
+            features: schema.map(|schema| schema.counts(all.iter().map(|event| &event.x))),
+            spec,
             observed: all,
             counts,
         })

@@ -69,9 +69,53 @@ impl FeatureCounts {
     }
 }
 
+/// In words: `income: 12 missing; country: 4 unseen, 1 of another type; not in the schema: colour (3)`.
+impl std::fmt::Display for FeatureCounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut parts = Vec::new();
+        for (name, counts) in &self.fields {
+            let kinds = [
+                (counts.missing, "missing"),
+                (counts.unseen, "unseen"),
+                (counts.mismatched, "of another type"),
+            ];
+            let kinds = kinds.iter().filter(|(count, _)| 0 < *count);
+            let kinds: Vec<String> = kinds
+                .map(|(count, what)| format!("{count} {what}"))
+                .collect();
+            parts.push(format!("{name}: {}", kinds.join(", ")));
+        }
+        if !self.unknown.is_empty() {
+            let names = self.unknown.iter();
+            let mut names: Vec<String> = names
+                .map(|(name, count)| format!("{name} ({count})"))
+                .collect();
+            if 0 < self.unknown_more {
+                names.push(format!("{} more", self.unknown_more));
+            }
+            parts.push(format!("not in the schema: {}", names.join(", ")));
+        }
+        f.write_str(&parts.join("; "))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_are_said_in_words() {
+        let mut counts = FeatureCounts::default();
+        assert_eq!(counts.to_string(), "");
+        counts.field("income").missing = 12;
+        counts.field("country").unseen = 4;
+        counts.field("country").mismatched = 1;
+        counts.unknown("colour", 3);
+        assert_eq!(
+            counts.to_string(),
+            "country: 4 unseen, 1 of another type; income: 12 missing; not in the schema: colour (3)"
+        );
+    }
 
     #[test]
     fn merged_counts_are_the_sum_and_names_are_bounded() {

@@ -48,6 +48,16 @@ enum Found {
 }
 
 impl FeatureSchema {
+    /// How contexts differ from the schema; those without names are not looked at.
+    pub fn counts<'a>(&self, contexts: impl IntoIterator<Item = &'a Context>) -> FeatureCounts {
+        let mut counts = FeatureCounts::default();
+        for features in contexts.into_iter().filter_map(Context::as_named) {
+            // What a strict schema refuses is counted up to the refusal.
+            let _ = self.encode(features, &mut counts);
+        }
+        counts
+    }
+
     /// The numbers of a context, the same for the same values in any order of names. What is not as the schema says is
     /// counted, or an error if the schema is strict.
     pub fn encode(
