@@ -197,7 +197,7 @@ fn remarks(report: &AuditReport) -> Vec<String> {
         lines.push(format!("  After {before} comes {found}."));
     }
     lines.push(format!(
-        "Events: {}, of which {} are point masses and {} have no loss.",
+        "Events: {}, of which {} are point masses and {} have no outcome.",
         count(findings.events),
         count(findings.point_masses),
         count(findings.without_loss)

@@ -189,7 +189,7 @@ fn tested(report: &TrainReport) -> String {
     };
     let interval = &tested.interval;
     format!(
-        "Served as {}, its mean {noun} on {} test events is {:.digits$}, in [{:.digits$}, {:.digits$}] with confidence {}: {}.",
+        "Served as {}, its mean {noun} on {} test events is {:.digits$}, in [{:.digits$}, {:.digits$}] with confidence {}: {}. The effective sample size is {:.0}.",
         report.policy,
         interval.n,
         tested.estimate,
@@ -197,6 +197,7 @@ fn tested(report: &TrainReport) -> String {
         interval.high,
         percent(interval.level),
         interval.verdict.words,
+        interval.ess,
     )
 }
 

@@ -49,12 +49,12 @@ Examples:
 enum Command {
     /// Learn prices online, audit the log, evaluate other policies from it, draw it all
     ///
-    /// CappedIGW, SmoothIGW and prices at random serve the same customers, whose willingness to pay is known to the
-    /// demo alone. From CappedIGW's log three policies that nobody played are then evaluated, with the densities that
-    /// egret logs and with what the paper logs (kappa-hat = 1), beside the truth.
+    /// A shop sets a price for each customer, who buys or does not; what each would pay is known to the demo alone. It
+    /// shows what learning earned beside a fixed price, prices at random and the best possible, what four policies that
+    /// nobody played would have earned, estimated from the log, and what wrong propensities do to that.
     #[command(after_help = demo::EXAMPLES)]
     Demo(DemoArgs),
-    /// Off-policy evaluation: what would other policies have lost?
+    /// Off-policy evaluation: what would other policies have earned, or lost?
     ///
     /// Every event is weighed by q/p: the density that the policy would have given its action, over the one that the
     /// log states. Memory does not grow with the log, and neither threads nor the split into files change a digit.

@@ -97,7 +97,7 @@ pub enum MethodName {
 pub enum CriterionName {
     /// The method's own squared error: steady
     Error,
-    /// The estimated loss of the served policy: the goal itself, but noisy
+    /// The estimated value of the served policy: the goal itself, but noisy
     Value,
 }
 
@@ -198,10 +198,10 @@ impl TrainingArgs {
 
 /// What a log holds, in words.
 pub fn counted(counts: &Counts) -> String {
-    let mut words = format!("{} events with a loss", counts.used);
+    let mut words = format!("{} events with an outcome", counts.used);
     for (count, what) in [
         (counts.point_masses, "of them without a density"),
-        (counts.without_loss, "more without a loss, left out"),
+        (counts.without_loss, "more without an outcome, left out"),
         (counts.skipped, "rows skipped as bad"),
     ] {
         if 0 < count {

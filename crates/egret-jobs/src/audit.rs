@@ -160,8 +160,9 @@ impl GivenModels {
             return Ok(());
         };
         let mut given = self.hashes.iter().filter(|(known, ..)| *known == batches);
+        let matches = given.clone().any(|(_, own, _)| own == hash);
         match given.next() {
-            Some((_, own, file)) if own != hash => Err(JobError::field(
+            Some((_, own, file)) if !matches => Err(JobError::field(
                 place,
                 "modelHash",
                 format!(

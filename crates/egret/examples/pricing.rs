@@ -55,9 +55,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
+    let never = shop.expired();
     shop.expire_all()?;
     let same = same.into_iter().fold(0.0, f64::max);
-    println!("{} of {CUSTOMERS} customers never answered", shop.expired());
+    println!("{never} of {CUSTOMERS} customers never answered");
     println!("mean revenue of the last 1,000: {learned:.2}; of the best price for all: {same:.2}");
     uniform /= weights;
     println!("estimated from these decisions for uniform prices: {uniform:.2}");

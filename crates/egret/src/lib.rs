@@ -58,7 +58,7 @@
 //!
 //! An [`Objective`] says what outcomes are and in which range: rewards to maximize, or costs to minimize. Outside of the
 //! range an outcome is refused, or clipped if the objective is [`clipped`](Objective::clipped). Without an objective,
-//! outcomes are a [`Loss`] in [0, 1]; so is every outcome inside the models, and what they predict.
+//! outcomes are a [`Loss`] in [0, 1]. Inside, models know losses only; [`Model::predict`] gives the objective's units again.
 //!
 //! ```
 //! use egret::Objective;
@@ -67,7 +67,7 @@
 //! assert_eq!(revenue.loss(50.0)?.get(), 0.0);
 //! let latency = Objective::minimize(0.0, 250.0)?.clipped(); // milliseconds
 //! assert_eq!(latency.loss(900.0)?.get(), 1.0);
-//! # Ok::<(), egret::OutOfRange>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Features
@@ -235,8 +235,8 @@ pub use event::{
     Action, Batch, Categories, Context, ContextError, Density, Direction, FeatureCounts,
     FeatureError, FeatureSchema, FeatureValue, Features, Field, FieldCounts, FieldKind,
     Interaction, Item, ItemSet, KnobValue, LogRule, Loss, MixedAction, MixedActionError,
-    NumberScale, Objective, ObjectiveTextError, Outcome, Outside, Propensity, PseudoLoss,
-    RepeatedItem, SchemaError, SchemaSample, Vector, Vectors, Weight,
+    NumberScale, Objective, ObjectiveTextError, Outcome, OutcomeError, Outside, Propensity,
+    PseudoLoss, RepeatedItem, SchemaError, SchemaSample, Vector, Vectors, Weight,
 };
 pub use explorer::{
     CappedDraw, CappedIgw, Corral, CorralUpdate, DecideError, Decision, DensityKind, Explorer,

@@ -33,7 +33,7 @@ pub enum LogCommand {
     /// Show the first records
     #[command(after_help = head::EXAMPLES)]
     Head(HeadArgs),
-    /// Count records, point masses, gaps and losses, and show how densities are spread
+    /// Count records, point masses, gaps and outcomes, and show how densities are spread
     #[command(after_help = stats::EXAMPLES)]
     Stats(StatsArgs),
     /// Make one log of many, in order of seq

@@ -31,10 +31,10 @@ pub(super) fn evaluate(
     let (mut rows, mut pass_prob) = (0, None);
     scan.for_each(|mut batch| -> Result<(), JobError> {
         rows += batch.rows() as u64;
-        columns.check(&batch, &mut pass_prob)?;
+        columns.check(&batch, &objective, &mut pass_prob)?;
         tally.left_out.without_loss += batch.drop_missing(LOSS) as u64;
         tally.left_out.point_masses += batch.column(DENSITY).missing() as u64;
-        columns.weigh(&batch, &objective, &mut events)?;
+        columns.weigh(&batch, &objective, &mut events);
         tally.observe(&events)?;
         match scan.rows() {
             Some(all) => tell(progress, Step::Read(rows as f64 / all.max(1) as f64)),
@@ -123,7 +123,12 @@ impl Columns {
     }
 
     /// An error where these rows cannot be weighed.
-    fn check(&self, batch: &ColumnBatch, pass_prob: &mut Option<f64>) -> Result<(), JobError> {
+    fn check(
+        &self,
+        batch: &ColumnBatch,
+        objective: &Objective,
+        pass_prob: &mut Option<f64>,
+    ) -> Result<(), JobError> {
         let losses = batch.column(LOSS);
         for column in (0..self.required.len()).map(|place| batch.column(place)) {
             if column.missing() == 0 || ["loss", "density"].contains(&column.name()) {
@@ -136,6 +141,15 @@ impl Columns {
                     column.name(),
                     NO_NUMBER,
                 ));
+            }
+        }
+        let own = self.policies.iter().filter_map(|(_, predicted)| *predicted);
+        for column in own.chain(self.predicted).map(|place| batch.column(place)) {
+            for row in (0..batch.rows()).filter(|row| losses.get(*row).is_some()) {
+                let value = column.get(row).expect("none is missing");
+                objective
+                    .loss(value)
+                    .map_err(|error| JobError::field(&place(batch, row), column.name(), error))?;
             }
         }
         let [_, versions, pass_probs] =
@@ -155,12 +169,7 @@ impl Columns {
     }
 
     /// Takes the numbers of rows that passed the check.
-    fn weigh(
-        &self,
-        batch: &ColumnBatch,
-        objective: &Objective,
-        events: &mut WeightedBatch,
-    ) -> Result<(), JobError> {
+    fn weigh(&self, batch: &ColumnBatch, objective: &Objective, events: &mut WeightedBatch) {
         events.clear();
         let inverses = inverses(batch);
         let losses = batch.all(LOSS).iter();
@@ -168,13 +177,10 @@ impl Columns {
             .shares
             .extend(losses.map(|&loss| objective.share(loss)));
         if let Some(predicted) = self.predicted {
-            for (row, &value) in batch.all(predicted).iter().enumerate() {
-                let loss = objective.loss(value).map_err(|error| {
-                    let place = place(batch, row);
-                    JobError::field(&place, batch.column(predicted).name(), error)
-                })?;
-                events.predicted.push(objective.share(loss.get()));
-            }
+            let values = batch.all(predicted).iter();
+            events
+                .predicted
+                .extend(values.map(|&value| share_of(objective, value)));
         }
         if let Some((tau, gamma)) = self.stabilizers {
             let pairs = batch.all(tau).iter().zip(batch.all(gamma));
@@ -196,11 +202,16 @@ impl Columns {
             }
             if let Some(predicted) = predicted {
                 let values = batch.all(predicted).iter();
-                own.extend(values.map(|&value| objective.share(objective.mean_loss(value))));
+                own.extend(values.map(|&value| share_of(objective, value)));
             }
         }
-        Ok(())
     }
+}
+
+/// A prediction that passed the check, as a share of the range.
+fn share_of(objective: &Objective, value: f64) -> f64 {
+    let loss = objective.loss(value).expect("checked before");
+    objective.share(loss.get())
 }
 
 fn place(batch: &ColumnBatch, row: usize) -> Place {

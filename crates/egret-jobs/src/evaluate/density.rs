@@ -94,20 +94,23 @@ impl<A: Action> Event<'_, A> {
     pub(super) fn predicted(&self) -> Result<Option<f64>, Problem> {
         match self.predictor {
             Predictor::Absent => Ok(None),
-            Predictor::Column(name) => {
-                let loss = self.objective.loss(self.column(name)?);
-                let loss = loss.map_err(|error| Problem {
-                    field: Some(name.to_owned()),
-                    words: error.to_string(),
-                })?;
-                Ok(Some(loss.get()))
-            }
+            Predictor::Column(name) => Ok(Some(self.loss_in(name)?)),
             Predictor::Model(model) => {
                 let action = std::slice::from_ref(self.action);
                 let predicted = model.predict(&self.record.context, action);
                 Ok(Some(predicted.map_err(|error| error.to_string())?[0]))
             }
         }
+    }
+
+    /// The loss of a prediction in a column, which is in the units of the objective.
+    fn loss_in(&self, name: &str) -> Result<f64, Problem> {
+        let loss = self.objective.loss(self.column(name)?);
+        let loss = loss.map_err(|error| Problem {
+            field: Some(name.to_owned()),
+            words: error.to_string(),
+        })?;
+        Ok(loss.get())
     }
 
     fn column(&self, name: &str) -> Result<f64, Problem> {
@@ -185,7 +188,7 @@ impl<A: Action> LoggedDensity<A> for OfColumns {
     fn answer(&self, event: &Event<'_, A>, _: &mut PolicyBuffers<A>) -> Result<Answer, Problem> {
         let predicted = match (&self.predicted, event.predictor) {
             (_, Predictor::Absent) => None,
-            (Some(name), _) => Some(event.objective.mean_loss(event.column(name)?)),
+            (Some(name), _) => Some(event.loss_in(name)?),
             (None, _) => {
                 return Err(format!(
                     "its mean prediction is not known: name its column, as in column:{},predicted=NAME",

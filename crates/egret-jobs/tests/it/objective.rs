@@ -123,9 +123,6 @@ fn a_prediction_outside_the_range_is_named_by_rows_and_by_columns() {
     for name in ["log.jsonl", "log.parquet"] {
         let folder = crate::folder();
         let file = folder.path().join(name);
-        let mut all = in_currency(20);
-        all[4].set_extra("predicted", 50.5).expect("its own name");
-        write(&file, &all);
         let request = EvaluateRequest {
             log: LogSource::new([&file]),
             policies: vec![
@@ -136,14 +133,15 @@ fn a_prediction_outside_the_range_is_named_by_rows_and_by_columns() {
             predictions: Some(Predictions::Column("predicted".to_owned())),
             ..EvaluateRequest::default()
         };
-        let error = evaluate(&request, &Silent)
-            .expect_err("refused")
-            .to_string();
-        assert!(
-            error.contains("row 5") && error.contains("predicted"),
-            "{error}"
-        );
-        assert!(error.contains("50.5"), "{error}");
+        for (column, value) in [("predicted", 50.5), ("q_predicted", -0.5)] {
+            // The 10th has no outcome, and is counted all the same.
+            let mut all = in_currency(20);
+            all[14].set_extra(column, value).expect("its own name");
+            write(&file, &all);
+            let error = evaluate(&request, &Silent).expect_err("refused");
+            let told = format!("row 15, {column}: the outcome {value} is outside the range");
+            assert!(error.to_string().contains(&told), "{error}");
+        }
     }
 }
 

@@ -25,15 +25,16 @@ impl LearnerComparison {
         }
         let percent = self.percent();
         let mut lead = vec![format!(
-            "The loss of a run is the mean over all its decisions, each made before its loss was known. Intervals are {percent}% \
-                 bootstrap intervals over seeds. A difference is the loss of {} minus that of the learner, paired by seed: above 0, \
-                 the learner is better. If the interval contains 0, it is a tie.",
+            "The result of a run is the mean outcome over all its decisions, each made before its outcome was known: a loss, where data \
+                 have no objective. Intervals are {percent}% bootstrap intervals over seeds. A difference is how much better the \
+                 learner is than {}, paired by seed: above 0, the learner is better. If the interval contains 0, it is a tie.",
             self.baseline
         )];
         let losses = |problem: &Problem| Units::of(problem).are_losses();
         if !self.problems.iter().all(losses) {
             lead.push(
-                "Where data have an objective, results are in its units, and a difference is how much better the learner is."
+                "Where data have an objective, results are in its units. Where objectives differ, the differences of all data \
+                 together are shares of each range."
                     .to_owned(),
             );
         }

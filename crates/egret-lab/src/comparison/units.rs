@@ -24,9 +24,9 @@ impl Units {
         self.0 == Objective::LOSS
     }
 
-    /// What a number is called: a loss or a value.
+    /// What a number is called: a loss or a reward.
     pub(super) fn word(self) -> &'static str {
-        if self.are_losses() { "loss" } else { "value" }
+        self.0.noun()
     }
 
     /// Which numbers are better.
@@ -54,8 +54,7 @@ impl Units {
 
     /// How many digits after the point tell as much as four do of a loss.
     pub(super) fn digits(self) -> usize {
-        let digits = 4.0 - (self.0.high() - self.0.low()).log10().floor();
-        digits.clamp(0.0, 12.0) as usize
+        self.0.decimals()
     }
 
     /// A sentence on what the numbers are; none for losses.
@@ -64,7 +63,7 @@ impl Units {
             String::new()
         } else {
             format!(
-                " Values are mean outcomes of the objective {}: {}.",
+                " Mean outcomes of the objective {}: {}.",
                 self.0,
                 self.better()
             )

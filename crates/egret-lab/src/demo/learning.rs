@@ -75,10 +75,11 @@ pub fn play(
         }
         let x = customer.features.clone().into();
         let decision = model.decide(event as u64, &x)?;
-        if customers.len() < event + LATE {
+        if customers.len() <= event + LATE {
             effective.add(&model, &x, &decision)?;
         }
-        let outcome = revenue().outcome(customer.pays(decision.action))?;
+        let outcome = revenue().outcome(customer.pays(decision.action));
+        let outcome = outcome.expect("a price, or nothing");
         model.learn(&decision.observed(&x, outcome.loss))?;
         played.push(Played { decision, outcome });
         tick(1);
@@ -94,7 +95,7 @@ pub fn play(
 }
 
 /// The decisions that effective events are counted over: the last ones.
-const LATE: usize = 5_001;
+const LATE: usize = 5_000;
 
 /// Effective events for prices at random: of n decisions with densities p, n / mean of ∫ dμ/p. Observed weights would not
 /// do: they look best while the large ones have not been met.

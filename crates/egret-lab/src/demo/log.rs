@@ -99,12 +99,14 @@ fn write_log(
     let spec = run.start.spec();
     let space = Arc::new(spec.space.clone());
     let schema = spec.features.as_ref().map(|schema| schema.content_hash());
+    let model = run.start.content_hash();
     let mut log = Writer::create(file, Format::Parquet)?;
     for (place, (played, customer)) in run.played.iter().zip(customers).enumerate() {
         let Played { decision, outcome } = played;
         let mut record = record(customer.features.clone().into(), decision);
         record.mu = Some(space.clone());
         record.schema_hash = schema.map(str::to_owned);
+        record.model_hash = Some(model.clone());
         record.loop_name = Some("prices".to_owned());
         record.event_id = Some(format!("customer-{place}"));
         record.seq = Some(place as u64);

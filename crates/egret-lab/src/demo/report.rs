@@ -41,14 +41,24 @@ fn header<const N: usize>(names: [&str; N]) -> Vec<String> {
 fn earned(findings: &Findings, learning: &Picture) -> Part {
     let earned = &findings.earned;
     let possible = |value: f64| (value - earned.uniform) / (earned.best - earned.uniform);
-    let row =
-        |name: String, value: f64| vec![name, format!("{value:.2}"), percent(possible(value))];
+    let row = |name: String, value: f64| {
+        vec![
+            name,
+            format!("{value:.2}"),
+            format!("{:.0}%", 100.0 * possible(value)),
+        ]
+    };
     Part {
         heading: "What learning earned".to_owned(),
         paragraphs: vec![format!(
-            "egret earned {:.2} from a customer, {} more than the best fixed price, while it learned from the first customer on.",
+            "egret earned {:.2} from a customer, {} {} than the best fixed price, while it learned from the first customer on.",
             earned.egret,
-            percent(earned.egret / earned.fixed - 1.0),
+            percent((earned.egret / earned.fixed - 1.0).abs()),
+            if earned.fixed <= earned.egret {
+                "more"
+            } else {
+                "less"
+            },
         )],
         figures: vec![figure(
             "learning",
@@ -90,22 +100,30 @@ fn policies(findings: &Findings, picture: &Picture) -> Part {
             if row.covers() { "inside" } else { "OUTSIDE" }.to_owned(),
         ]
     });
-    let own = findings
-        .ope
-        .iter()
-        .filter(|row| row.weights == Weights::Correct);
-    let doubted = own.filter(|row| !row.trusted).count();
+    let with = |weights: Weights| {
+        findings
+            .ope
+            .iter()
+            .filter(move |row| row.weights == weights)
+    };
+    let holding = |weights| with(weights).filter(|row| row.covers()).count();
+    let doubted = with(Weights::Correct).filter(|row| !row.trusted).count();
     Part {
         heading: "What other prices would have earned, without trying them".to_owned(),
         paragraphs: vec![
             "Every price was drawn at random, and its probability was logged. So the log can say what other policies would \
-             have earned from the same customers. That works only with the right propensities: the paper leaves out a factor \
-             between 1 and 4, and its estimates are off by as much."
+             have earned from the same customers. That works only with the right propensities. The second log is that of the \
+             same learner with a setting that any action space allows; there the paper's propensities leave out a factor \
+             between 1 and 4, and estimates are off by as much."
                 .to_owned(),
         ],
         figures: vec![figure(
             "policies",
-            "Intervals of four policies beside the truth: with egret's propensities they hold it, with the paper's they do not",
+            &format!(
+                "Intervals of four policies beside the truth: with egret's propensities {} hold it, with the paper's {} do",
+                holding(Weights::Correct),
+                holding(Weights::KappaHat1)
+            ),
             picture,
         )],
         tables: vec![Section {
@@ -136,11 +154,15 @@ fn audit(findings: &Findings) -> Part {
             together
                 .alarm_at
                 .map_or("–".to_owned(), |at| thousands(at as f64)),
-            format!(
-                "{} of {}",
-                thousands(findings.replay.equal as f64),
-                thousands(findings.events as f64)
-            ),
+            match findings.replay.replayed {
+                // The paper's log does not hold what it takes.
+                0 => "–".to_owned(),
+                replayed => format!(
+                    "{} of {}",
+                    thousands(findings.replay.equal as f64),
+                    thousands(replayed as f64)
+                ),
+            },
         ]
     };
     let correct = &audits.correct.report.findings;
@@ -176,8 +198,8 @@ fn method(findings: &Findings, figures: &Figures) -> Part {
         folded: true,
         paragraphs: vec![
             "For each customer the learner predicts the loss f̂(x, a) of every price a: what is missing from 50, as a share. It \
-             draws the price from p(a) = g(a)/z, where g(a) = τ/(1 + γτ(f̂(x, a) − β)₊) is cut off at τ, against prices at random. \
-             Good prices are drawn often, every price sometimes, no price more than τ = 64 times as often as at random. γ grows \
+             draws the price from p(a) = g(a)/z, where g(a) = τ/(1 + γ(f̂(x, a) − β)₊) is at most τ, against prices at random. \
+             Good prices are drawn often, every price sometimes, no price more than τ times as often as at random. γ grows \
              with what was learned."
                 .to_owned(),
             "On an interval β is computed so that z = 1. Where it is found by draws, z = 1/κ with κ between 1 and 4: egret \

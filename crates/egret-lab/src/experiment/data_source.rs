@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use egret::Objective;
+use egret::{Direction, Objective};
 
 use crate::data::{Encoding, MissingLabels};
 use crate::environment::LossFunction;
@@ -176,8 +176,21 @@ fn objective(
         let expected = "a range that begins at 0, such as maximize:0,50";
         return Err(keys.unexpected("objective", found, expected));
     }
-    if loss(keys)?.unwrap_or(default_loss) == LossFunction::Square {
-        let what = "the loss square is not in the units of labels: with an objective, use absolute, quantile or pricing";
+    let loss = loss(keys)?.unwrap_or(default_loss);
+    let wrong = match (loss, objective.direction()) {
+        (LossFunction::Square, _) => {
+            Some("the loss square is not in the units of labels: use absolute, quantile or pricing")
+        }
+        (LossFunction::Pricing, Direction::Minimize) => {
+            Some("the loss pricing is what a price fails to earn: use maximize")
+        }
+        (LossFunction::Pricing, Direction::Maximize) => None,
+        (_, Direction::Maximize) => {
+            Some("this loss is a distance from the label: use minimize, or the loss pricing")
+        }
+        (_, Direction::Minimize) => None,
+    };
+    if let Some(what) = wrong {
         return Err(keys.error_at(found, what));
     }
     Ok(Some(objective))

@@ -30,5 +30,5 @@ pub use features::{FeatureValue, Features};
 pub use item_set::{ItemSet, RepeatedItem};
 pub use loss::{Loss, PseudoLoss};
 pub use mixed_action::{KnobValue, MixedAction, MixedActionError};
-pub use objective::{Direction, Objective, ObjectiveTextError, Outcome, Outside};
+pub use objective::{Direction, Objective, ObjectiveTextError, Outcome, OutcomeError, Outside};
 pub use propensity::{Density, Propensity, Weight};

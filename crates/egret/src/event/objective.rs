@@ -19,7 +19,7 @@ use crate::numeric::OutOfRange;
 /// assert_eq!(revenue.loss(20.0)?.get(), 0.6);
 /// assert_eq!(revenue.value(0.6), 20.0);
 /// assert!(revenue.loss(51.0).is_err());
-/// # Ok::<(), egret::OutOfRange>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked", into = "Unchecked")]
@@ -80,11 +80,11 @@ impl Objective {
     }
 
     fn new(direction: Direction, low: f64, high: f64) -> Result<Self, OutOfRange> {
-        OutOfRange::unless(low.is_finite(), "low", low, "a finite number")?;
-        OutOfRange::unless(high.is_finite(), "high", high, "a finite number")?;
+        OutOfRange::unless(low.is_finite(), "low", low, "(-inf, inf)")?;
+        OutOfRange::unless(high.is_finite(), "high", high, "(-inf, inf)")?;
         let width = high - low;
         let usable = 0.0 < width && width.is_finite() && (1.0 / width).is_finite();
-        OutOfRange::unless(usable, "high - low", width, "a positive number")?;
+        OutOfRange::unless(usable, "high - low", width, "(0, inf)")?;
         Ok(Self {
             direction,
             low,
@@ -125,23 +125,25 @@ impl Objective {
     }
 
     /// The loss in [0, 1] of an outcome in the user's units.
-    pub fn loss(&self, value: f64) -> Result<Loss, OutOfRange> {
+    pub fn loss(&self, value: f64) -> Result<Loss, OutcomeError> {
         let inside = match self.outside {
             Outside::Clip if !value.is_nan() => value.clamp(self.low, self.high),
             _ => value,
         };
-        let usable = self.low <= inside && inside <= self.high;
-        OutOfRange::unless(usable, "outcome", value, "within the objective's range")?;
+        if !(self.low <= inside && inside <= self.high) {
+            let objective = *self;
+            return Err(OutcomeError { value, objective });
+        }
         let share = (inside - self.low) / (self.high - self.low);
         let loss = match self.direction {
             Direction::Maximize => (self.high - inside) / (self.high - self.low),
             Direction::Minimize => share,
         };
-        Loss::new(loss.clamp(0.0, 1.0))
+        Ok(Loss::new(loss.clamp(0.0, 1.0)).expect("clamped to [0, 1]"))
     }
 
     /// An outcome in the user's units, with its loss.
-    pub fn outcome(&self, value: f64) -> Result<Outcome, OutOfRange> {
+    pub fn outcome(&self, value: f64) -> Result<Outcome, OutcomeError> {
         let loss = self.loss(value)?;
         Ok(Outcome { value, loss })
     }
@@ -151,14 +153,6 @@ impl Objective {
         match self.direction {
             Direction::Maximize => self.high - loss * (self.high - self.low),
             Direction::Minimize => self.low + loss * (self.high - self.low),
-        }
-    }
-
-    /// The mean loss of a mean value, such as a prediction in the user's units, which may lie outside the range.
-    pub fn mean_loss(&self, value: f64) -> f64 {
-        match self.direction {
-            Direction::Maximize => (self.high - value) / (self.high - self.low),
-            Direction::Minimize => (value - self.low) / (self.high - self.low),
         }
     }
 
@@ -208,6 +202,18 @@ impl Objective {
             Direction::Minimize => losses * (self.high - self.low),
         }
     }
+}
+
+/// An outcome that the objective does not allow.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error(
+    "the outcome {value} is outside the range of the objective {objective}: widen the range, or let the objective clip"
+)]
+pub struct OutcomeError {
+    /// What was sent.
+    pub value: f64,
+    /// What was declared.
+    pub objective: Objective,
 }
 
 impl Default for Objective {
@@ -348,6 +354,10 @@ mod tests {
         for bad in [-0.1, 50.1, f64::INFINITY, f64::NAN] {
             assert!(revenue.loss(bad).is_err(), "{bad}");
         }
+        assert_eq!(
+            revenue.loss(51.0).expect_err("outside").to_string(),
+            "the outcome 51 is outside the range of the objective maximize:0,50: widen the range, or let the objective clip"
+        );
         let clipped = revenue.clipped();
         assert_eq!(clipped.loss(-0.1).expect("clipped").get(), 1.0);
         assert_eq!(clipped.loss(f64::INFINITY).expect("clipped").get(), 0.0);
@@ -404,7 +414,6 @@ mod tests {
             let value = (low + share * width).clamp(low, high);
             let loss = objective.loss(value).expect("inside").get();
             prop_assert!((objective.value(loss) - value).abs() <= 1e-9 * (low.abs() + width));
-            prop_assert!((objective.mean_loss(value) - loss).abs() <= 1e-12);
             prop_assert!((objective.share(loss) - share).abs() <= 1e-9);
             let back = objective.as_shares().value(objective.share(loss));
             prop_assert!((back - value).abs() <= 1e-9 * (low.abs() + width));

@@ -1,11 +1,10 @@
 use std::collections::{BTreeMap, btree_map::Entry};
 use std::convert::Infallible;
 
-use crate::event::{Context, FeatureSchema, Loss, Outcome, SchemaSample};
+use crate::event::{Context, FeatureSchema, Loss, Outcome, OutcomeError, SchemaSample};
 use crate::explorer::{DecideError, Decision};
 use crate::learner::LearnError;
 use crate::model::{ActionKind, Model, ModelError, ModelSpec};
-use crate::numeric::OutOfRange;
 
 /// A model that numbers its events and remembers each decision until its loss arrives.
 ///
@@ -43,6 +42,7 @@ pub struct DecisionLoop<A: ActionKind, L = NoLog> {
     /// Events below this number that still wait were decided by a model of this description, before it grew.
     earlier: Vec<(u64, ModelSpec)>,
     inferring: Option<Inferring>,
+    inference_error: Option<ModelError>,
 }
 
 /// A schema that is being inferred from the first contexts.
@@ -114,6 +114,7 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
             clipped: 0,
             earlier: Vec::new(),
             inferring: None,
+            inference_error: None,
         }
     }
 
@@ -128,7 +129,7 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
     /// use egret::{DecisionLoop, Features, FeatureSchema, Interval, Model};
     ///
     /// let model = Model::new(Interval::new(5.0, 50.0)?, FeatureSchema::new())?; // no fields yet
-    /// let mut prices = DecisionLoop::new(model).infer_features_after(20);
+    /// let mut prices = DecisionLoop::new(model).infer_features_after(20)?;
     /// for customer in 0..21 {
     ///     let x = Features::new().with("income", 1_000 * customer).with("returning", customer % 2 == 0);
     ///     let decision = prices.decide(x)?;
@@ -138,10 +139,18 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
     /// assert_eq!(schema.fields().map(|(name, _)| name).collect::<Vec<_>>(), ["income", "returning"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn infer_features_after(mut self, events: u64) -> Self {
+    pub fn infer_features_after(mut self, events: u64) -> Result<Self, ModelError> {
+        if self.model.spec().features.is_none() {
+            return Err(ModelError::NoSchema);
+        }
         let sample = SchemaSample::new();
         self.inferring = Some(Inferring { events, sample });
-        self
+        Ok(self)
+    }
+
+    /// Why the features of the first contexts could not be taken in; the loop then goes on without them.
+    pub fn inference_error(&self) -> Option<&ModelError> {
+        self.inference_error.as_ref()
     }
 
     /// As [`Model::grow`]. Decisions that wait are logged with the schema that they were made with.
@@ -154,15 +163,18 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         Ok(())
     }
 
-    /// Grows the model once enough contexts were seen.
-    fn infer(&mut self) -> Result<(), ModelError> {
+    /// Grows the model once enough contexts were seen. That it cannot is no reason to leave a decision out.
+    fn infer(&mut self) {
         let due = |inferring: &mut Inferring| inferring.events <= inferring.sample.events();
         let Some(Inferring { sample, .. }) = self.inferring.take_if(due) else {
-            return Ok(());
+            return;
         };
         let schema = self.model.spec().features.as_ref();
-        let schema = schema.ok_or(ModelError::NoSchema)?;
-        self.grow(sample.grown(schema)?)
+        let grown = schema.map_or(
+            Err(ModelError::NoSchema),
+            |schema| Ok(sample.grown(schema)?),
+        );
+        self.inference_error = grown.and_then(|schema| self.grow(schema)).err();
     }
 
     /// Sets how many decisions may wait for their loss: at least 1, by default 100,000.
@@ -181,7 +193,7 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
     /// Makes the decision of the next event.
     pub fn decide(&mut self, x: impl Into<Context>) -> Result<Decision<A>, LoopError<L::Error>> {
         let x = x.into();
-        self.infer()?;
+        self.infer();
         let decision = self.model.decide(self.next_event, &x)?;
         while self.capacity <= self.waiting.len() {
             self.expire_oldest()?;
@@ -310,7 +322,7 @@ pub enum LoopError<E> {
     Learn(#[from] LearnError),
     /// The outcome is not in the objective's range.
     #[error(transparent)]
-    Outcome(#[from] OutOfRange),
+    Outcome(#[from] OutcomeError),
     /// The event was never decided, has its loss already, or waited too long.
     #[error(
         "event {event} is not waiting for a loss: it was never decided, already has its loss, or was forgotten to make \
@@ -320,9 +332,6 @@ pub enum LoopError<E> {
         /// Which event.
         event: u64,
     },
-    /// The model could not grow by the fields of the first contexts.
-    #[error(transparent)]
-    Grow(#[from] ModelError),
     /// The log refused an event. It still waits, and can be offered again.
     #[error("the event could not be logged")]
     Log(#[source] E),

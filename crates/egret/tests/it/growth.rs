@@ -313,7 +313,8 @@ fn inferring(events: u64, after_events: u64) -> (DecisionLoop<f64>, f64) {
         Interval::new(0.0, 1.0).expect("in order"),
         FeatureSchema::new(),
     );
-    let mut own = DecisionLoop::new(model.expect("a model")).infer_features_after(after_events);
+    let own = DecisionLoop::new(model.expect("a model")).infer_features_after(after_events);
+    let mut own = own.expect("it has a schema");
     let mut total = 0.0;
     for event in 0..events {
         let (x, worth) = after(event);
@@ -357,4 +358,28 @@ fn the_growth_stands_at_one_event() {
         let schema = own.model().spec().features.as_ref().expect("one");
         assert_eq!(schema.version(), version, "{events}");
     }
+}
+
+#[test]
+fn a_loop_over_numbers_cannot_infer_names() {
+    let model = Model::new(Interval::new(0.0, 1.0).expect("in order"), 2).expect("a model");
+    let refused = DecisionLoop::new(model).infer_features_after(10);
+    assert_eq!(refused.err(), Some(ModelError::NoSchema));
+}
+
+/// Strict, a model that grew still takes contexts from before, and learns what was decided before.
+#[test]
+fn a_strict_schema_grows_too() {
+    let old = first().strict();
+    let grown = second(&old, FieldKind::number().into());
+    let interval = Interval::new(0.0, 1.0).expect("in order");
+    let mut own = DecisionLoop::new(Model::new(interval, old).expect("a model"));
+    let x = Features::new().with("age", 0.5).with("country", "NZ");
+    let waiting = own.decide(x.clone()).expect("an action");
+    own.grow(grown).expect("a growth");
+    own.outcome(waiting.event, 0.5).expect("it waits");
+    assert_eq!(own.model().batches_learned(), 1);
+    own.decide(x).expect("an action");
+    let strange = Features::new().with("age", 0.5).with("country", "XX");
+    assert!(own.decide(strange).is_err());
 }

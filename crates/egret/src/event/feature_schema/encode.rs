@@ -248,12 +248,13 @@ impl Found {
         }
     }
 
-    /// What a strict schema says to it. An optional field may be missing.
+    /// What a strict schema says to it. An optional field may be missing, and one that a later version brought: contexts
+    /// from before it go on as they were.
     fn refuse(self, named: &Named, value: Option<&FeatureValue>) -> Result<(), FeatureError> {
         let field = || named.name.clone();
         match self {
             Self::AsDeclared => Ok(()),
-            Self::Missing if named.field.optional => Ok(()),
+            Self::Missing if named.field.optional || 1 < named.field.since => Ok(()),
             Self::Missing => Err(FeatureError::Missing { field: field() }),
             Self::Unseen => Err(FeatureError::Unseen {
                 field: field(),

@@ -10,7 +10,7 @@ use crate::event::{FeatureValue, Features};
 /// | true, false                                          | flag                                               |
 /// | numbers                                              | number; with heavy tails, also as logarithms       |
 /// | text that are all times                              | time                                               |
-/// | text of up to 64 values                              | category; those met once are left to "others"      |
+/// | text of fewer than 64 values                         | category; those met once are left to "others"      |
 /// | text of more values                                  | hashed: 2^bits columns, about a quarter of them    |
 /// | lists of numbers, all as long                        | vector                                             |
 /// | other lists                                          | tokens                                             |

@@ -18,7 +18,8 @@
 //! field has a column that says it is present, and takes no part in "a field is missing"; a new category is among the
 //! unseen or the others still, beside its own column.
 //!
-//! A [strict](FeatureSchema::strict) schema makes each of these an error that names the field.
+//! A [strict](FeatureSchema::strict) schema makes each of these an error that names the field; only
+//! fields that are optional, or that a later version brought, may be missing.
 
 mod counts;
 mod encode;
@@ -779,7 +780,8 @@ mod tests {
         let at = |income: f64| {
             let mut counts = FeatureCounts::default();
             let x = schema.encode(&Features::new().with("income", income), &mut counts);
-            x.expect("a number").as_dense().expect("narrow")[2]
+            // Two columns that all fields share, the number as it is, and its logarithm.
+            x.expect("a number").as_dense().expect("narrow")[3]
         };
         // As they are, 99 times.
         assert!(at(3e6) - at(3e4) < 12.0 * (at(6e4) - at(3e4)));
