@@ -94,7 +94,7 @@ mod tests {
     /// Sizes, some missing, and colours; from `odd` on, all rows have a colour of their own.
     fn houses(rows: u32, odd: u32) -> SupervisedToBandit {
         let size = |row: u32| {
-            if row % 5 == 0 {
+            if row.is_multiple_of(5) {
                 f64::NAN
             } else {
                 f64::from(row % 7)
