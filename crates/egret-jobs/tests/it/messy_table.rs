@@ -78,9 +78,11 @@ fn best_fixed(rows: &[Row]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// From a table to a model by name, its log, another model from the log, and its decisions for a table: `past` rows are
-/// looked at, `events` are decided.
-fn from_table_to_decisions(past: i64, events: i64) {
+/// From a table to a model by name, its log, another model from the log, and its decisions for a table.
+#[test]
+fn a_messy_table_goes_from_names_to_decisions() {
+    // The rows that are looked at, and those that are decided.
+    let (past, events) = (60_000, 6_000);
     let folder = folder();
     let [file, table, saved] =
         ["log.parquet", "new.csv", "model.egret"].map(|name| folder.path().join(name));
@@ -111,7 +113,6 @@ fn from_table_to_decisions(past: i64, events: i64) {
         earned[late..].iter().sum::<f64>(),
         best_fixed(&traffic[late..]),
     );
-    println!("online: {learned:.0}, the best fixed price {fixed:.0}");
     assert!(1.1 * fixed < learned, "{learned} and {fixed}");
 
     // Every cell that was missing, unseen or of another type was counted, and no other.
@@ -201,17 +202,5 @@ fn from_table_to_decisions(past: i64, events: i64) {
         })
         .sum();
     let fixed = best_fixed(&fresh);
-    println!("from the log: {earned:.0}, the best fixed price {fixed:.0}");
     assert!(1.1 * fixed < earned, "{earned} and {fixed}");
-}
-
-#[test]
-fn a_messy_table_goes_from_names_to_decisions() {
-    from_table_to_decisions(60_000, 3_000);
-}
-
-#[test]
-#[ignore = "a minute: every row of the table is decided and learned from"]
-fn a_messy_table_of_full_size() {
-    from_table_to_decisions(60_000, 60_000);
 }

@@ -324,7 +324,7 @@ mod tests {
     fn egret_plays_without_any_peer_and_the_best_of_each_family_is_marked() {
         let environments: [Box<dyn Environment<f64>>; 1] =
             [Box::new(Simulator::new(IntervalLossModel))];
-        let learners = PeerStudy::learners(true, false);
+        let learners = PeerStudy::learners(false, false);
         let study = PeerStudy {
             environments: &environments,
             learners: &learners,

@@ -767,25 +767,33 @@ mod tests {
 
     #[test]
     fn heavy_tails_are_drawn_in() {
-        let schema = FeatureSchema::infer(
-            &(0..1000)
+        let inferred = |shift: f64| {
+            let amounts: Vec<Features> = (0..1000)
                 .map(|n| {
                     let unit = (f64::from(n) + 0.5) / 1000.0;
-                    let income = 30_000.0 * (unit / (1.0 - unit)).powf(0.8);
-                    Features::new().with("income", income)
+                    let amount = 30_000.0 * (unit / (1.0 - unit)).powf(0.8);
+                    Features::new().with("amount", amount - shift)
                 })
-                .collect::<Vec<_>>(),
-        )
-        .expect("a schema");
-        let at = |income: f64| {
-            let mut counts = FeatureCounts::default();
-            let x = schema.encode(&Features::new().with("income", income), &mut counts);
-            // Two columns that all fields share, the number as it is, and its logarithm.
-            x.expect("a number").as_dense().expect("narrow")[3]
+                .collect();
+            FeatureSchema::infer(&amounts).expect("a schema")
         };
+        let columns = |schema: &FeatureSchema, amount: f64| {
+            let mut counts = FeatureCounts::default();
+            let x = schema.encode(&Features::new().with("amount", amount), &mut counts);
+            let x = x.expect("a number").as_dense().expect("narrow").to_vec();
+            (x[2], x[3])
+        };
+        let incomes = inferred(0.0);
+        assert_eq!(columns(&incomes, 6e4).0, 6e4);
+        let at = |income: f64| columns(&incomes, income).1;
         // As they are, 99 times.
         assert!(at(3e6) - at(3e4) < 12.0 * (at(6e4) - at(3e4)));
         assert!(at(1e4) < at(2e4) && at(2e4) < at(3e4) && at(3e4) < at(1e7));
+        // None is negative: ln(1 + x/median). Gains and losses are drawn in from both sides of the median instead.
+        assert!(at(0.0) == 0.0 && (at(9e4) - 4_f64.ln()).abs() < 0.01);
+        let gains = inferred(1e4);
+        let (below, middle) = (columns(&gains, 1e4).1, columns(&gains, 2e4).1);
+        assert!(below < -0.1 && middle.abs() < 0.01, "{below} {middle}");
     }
 
     /// Any JSON object, to some depth.
