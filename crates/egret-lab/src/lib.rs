@@ -66,8 +66,8 @@ mod peers;
 mod run;
 
 pub use comparison::{
-    ComparisonError, LearnerComparison, LearnerResult, Pair, PairedDifference, PairedStanding,
-    Problem, Tally, bootstrap_interval,
+    ComparisonError, LearnerComparison, LearnerResult, OutcomeInterval, Pair, PairedDifference,
+    PairedStanding, Problem, Tally, bootstrap_interval,
 };
 pub use data::{
     Column, DataFile, DataFolder, DataFolderError, DownloadError, Encoding, EncodingError,

@@ -18,7 +18,7 @@ use serde::Serialize;
 use self::named_run::named_runs;
 pub use self::paired_difference::{PairedDifference, PairedStanding, bootstrap_interval};
 use self::problem::problems;
-pub use self::problem::{LearnerResult, Pair, Problem};
+pub use self::problem::{LearnerResult, OutcomeInterval, Pair, Problem};
 use self::units::Units;
 use crate::run::RunRecord;
 

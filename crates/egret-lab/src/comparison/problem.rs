@@ -37,12 +37,25 @@ pub struct LearnerResult {
     pub low: f64,
     /// The upper end.
     pub high: f64,
+    /// The mean outcome, in the units of the problem's objective, with the ends of its interval.
+    pub outcome: OutcomeInterval,
     /// The mean regret, if it is known.
     pub regret: Option<f64>,
     /// The time for deciding and learning, per decision.
     pub microseconds: f64,
     /// The mean loss so far: (decisions, loss).
     pub curve: Vec<(u64, f64)>,
+}
+
+/// A mean loss and its interval as a user counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct OutcomeInterval {
+    /// The mean outcome.
+    pub mean: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
 }
 
 /// Two learners on the same rounds.
@@ -183,7 +196,9 @@ impl ProblemRuns<'_> {
         if let [only] = &by_learner[..] {
             unpaired.push(format!("{name}: only {} was run", only.learner));
         }
-        let results = by_learner.iter().map(|runs| runs.result(confidence));
+        let results = by_learner
+            .iter()
+            .map(|runs| runs.result(&self.objective, confidence));
         let problem = Problem {
             name: name.clone(),
             decisions: self.decisions,
@@ -263,7 +278,7 @@ impl LearnerRuns<'_> {
             .collect()
     }
 
-    fn result(&self, confidence: f64) -> LearnerResult {
+    fn result(&self, objective: &Objective, confidence: f64) -> LearnerResult {
         let runs = &self.by_seed;
         let mean = |of: &dyn Fn(&RunRecord) -> f64| {
             runs.values().map(|record| of(record)).sum::<f64>() / runs.len() as f64
@@ -271,12 +286,19 @@ impl LearnerRuns<'_> {
         let losses: Vec<f64> = runs.values().map(|record| record.loss).collect();
         let (low, high) = bootstrap_interval(&losses, confidence, BOOTSTRAP_SEED);
         let known = runs.values().all(|record| record.regret.is_some());
+        let loss = mean(&|record| record.loss);
+        let ends = objective.interval(low, high);
         LearnerResult {
             learner: self.learner.to_owned(),
             seeds: runs.len(),
-            loss: mean(&|record| record.loss),
+            loss,
             low,
             high,
+            outcome: OutcomeInterval {
+                mean: objective.value(loss),
+                low: ends.0,
+                high: ends.1,
+            },
             regret: known.then(|| mean(&|record| record.regret.unwrap_or_default())),
             microseconds: mean(&|record| 1e6 * record.seconds / (record.decisions.max(1) as f64)),
             curve: self.curve(),

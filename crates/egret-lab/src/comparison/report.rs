@@ -437,6 +437,9 @@ mod tests {
             assert!(text.contains(expected), "no {expected} in {text}");
         }
         assert!(html.contains("higher is better") && !html.contains("lower is better"));
+        let good = comparison.problems[0].result("good").expect("it played");
+        assert_eq!((good.loss, good.outcome.mean), (0.25, 37.5));
+        assert!(good.outcome.low <= 37.5 && 37.5 <= good.outcome.high);
         // Runs of another objective are of another problem.
         let mut mixed = records.clone();
         mixed.push(record("good", 9, 0.25));

@@ -346,6 +346,11 @@ preset = \"paper\"
                 "loss = \"square\"\nobjective = \"minimize:0,50\"",
                 "not in the units",
             ),
+            ("objective = \"maximize:0,50\"", "a distance from the label"),
+            (
+                "loss = \"pricing\"\nobjective = \"minimize:0,50\"",
+                "use maximize",
+            ),
         ] {
             let said = with(lines).expect_err("refused").to_string();
             assert!(said.contains(expected), "{said}");
