@@ -371,7 +371,7 @@ fn a_loop_over_numbers_cannot_infer_names() {
 #[test]
 fn a_strict_schema_grows_too() {
     let old = first().strict();
-    let grown = second(&old, FieldKind::number().into());
+    let grown = second(&old, FieldKind::number());
     let interval = Interval::new(0.0, 1.0).expect("in order");
     let mut own = DecisionLoop::new(Model::new(interval, old).expect("a model"));
     let x = Features::new().with("age", 0.5).with("country", "NZ");
