@@ -5,6 +5,8 @@ use crate::drawing::{
 
 /// How wide every chart is.
 pub(crate) const WIDTH: f64 = 960.0;
+/// How wide it is on a narrow screen. There names stand above lines and rows, not beside them.
+pub(crate) const NARROW: f64 = 400.0;
 /// What stays white around it.
 pub(crate) const MARGIN: f64 = 18.0;
 /// Of labels.
@@ -24,7 +26,7 @@ pub(crate) fn heading(drawing: &mut Drawing, title: &str, subtitle: &str) -> f64
         (subtitle, SIZE, Weight::Regular, Ink::FAINT_TEXT),
     ];
     for (words, size, weight, ink) in parts {
-        let room = (WIDTH - 2.0 * MARGIN) / WIDER;
+        let room = (drawing.width - 2.0 * MARGIN) / WIDER;
         for line in font::wrapped(words, size, weight, room) {
             y += 1.35 * size;
             let text = Text {
@@ -58,9 +60,10 @@ pub(crate) fn legend(drawing: &mut Drawing, top: f64, keys: &[Key<'_>]) -> f64 {
     }
     let (mut x, mut y) = (MARGIN, top + 0.5 * LINE + 2.0);
     for Key { name, sample } in keys {
-        let name = font::fitted(name, SIZE, Weight::Regular, 0.6 * WIDTH);
+        let room = drawing.width - 2.0 * MARGIN - SAMPLE - 6.0;
+        let name = font::fitted(name, SIZE, Weight::Regular, room / WIDER);
         let wide = SAMPLE + 6.0 + WIDER * font::width(&name, SIZE, Weight::Regular);
-        if MARGIN < x && WIDTH - MARGIN < x + wide {
+        if MARGIN < x && drawing.width - MARGIN < x + wide {
             (x, y) = (MARGIN, y + LINE);
         }
         sample(drawing, (x + 0.5 * SAMPLE, y));

@@ -115,7 +115,7 @@ impl IntervalChart {
                 sample: &hollow_sample,
             });
         }
-        let mut rows = RowFrame {
+        let frame = RowFrame {
             title: &self.title,
             subtitle: &self.subtitle,
             axis: &self.axis,
@@ -132,28 +132,29 @@ impl IntervalChart {
                 .collect(),
             lanes: self.series.len(),
             legend,
-        }
-        .drawn();
-        for (row, values) in self.rows.iter().enumerate() {
-            for (place, interval) in values.values.iter().enumerate() {
-                let Some(interval) = interval else { continue };
-                let colour = self.series[place].colour;
-                let y = rows.y(row, place);
-                let ((low, before), (high, after)) = (rows.x(interval.low), rows.x(interval.high));
-                let ends = vec![(low, y), (high, y)];
-                rows.drawing.line(ends, ink(colour, 1.0), 2.2, &[]);
-                for (x, beyond) in [(low, before), (high, after)] {
-                    if beyond != 0.0 {
-                        rows.arrow((x, y), beyond, ink(colour, 1.0));
+        };
+        Ok(frame.picture(|rows| {
+            for (row, values) in self.rows.iter().enumerate() {
+                for (place, interval) in values.values.iter().enumerate() {
+                    let Some(interval) = interval else { continue };
+                    let colour = self.series[place].colour;
+                    let y = rows.y(row, place);
+                    let ((low, before), (high, after)) =
+                        (rows.x(interval.low), rows.x(interval.high));
+                    let ends = vec![(low, y), (high, y)];
+                    rows.drawing.line(ends, ink(colour, 1.0), 2.2, &[]);
+                    for (x, beyond) in [(low, before), (high, after)] {
+                        if beyond != 0.0 {
+                            rows.arrow((x, y), beyond, ink(colour, 1.0));
+                        }
+                    }
+                    if let (x, 0.0) = rows.x(interval.point) {
+                        let hollow = self.is_hollow(interval);
+                        mark(&mut rows.drawing, (x, y), place, colour, hollow);
                     }
                 }
-                if let (x, 0.0) = rows.x(interval.point) {
-                    let hollow = self.is_hollow(interval);
-                    mark(&mut rows.drawing, (x, y), place, colour, hollow);
-                }
             }
-        }
-        Ok(rows.picture())
+        }))
     }
 
     fn intervals(&self) -> impl Iterator<Item = &ConfidenceInterval> {

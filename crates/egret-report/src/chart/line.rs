@@ -2,7 +2,7 @@ use crate::chart::{
     Axis, ChartError,
     axis::Span,
     error::ordered,
-    heading::{MARGIN, SMALL, WIDER, WIDTH, heading, label, tick_label},
+    heading::{Key, MARGIN, NARROW, SMALL, WIDER, WIDTH, heading, label, legend, tick_label},
     label_column::spread_out,
     series::{ink, mark},
 };
@@ -73,20 +73,32 @@ impl LineChart {
     /// The chart; an error where a number is not finite, x falls, a band is the wrong way round, or nothing is there.
     pub fn draw(&self) -> Result<Picture, ChartError> {
         let (x, y) = self.spans()?;
-        let mut drawing = Drawing::new(&self.title);
-        let top = heading(&mut drawing, &self.title, &self.subtitle) + 12.0;
-        let ends = self.ends();
-        let height = (BETWEEN * ends.len() as f64).max(380.0);
+        let (wide, height) = self.drawn(WIDTH, x, y);
+        let (narrow, narrow_height) = self.drawn(NARROW, x, y);
+        Ok(wide.picture(height, (&narrow, narrow_height)))
+    }
+
+    /// At this width, and how high it is.
+    fn drawn(&self, width: f64, x: Span, y: Span) -> (Drawing, f64) {
+        let mut drawing = Drawing::new(&self.title, width);
+        let mut top = heading(&mut drawing, &self.title, &self.subtitle) + 12.0;
+        let mut ends = self.ends();
+        if width < WIDTH {
+            top = names_above(&mut drawing, top - 12.0, &ends) + 8.0;
+            ends.clear();
+        }
+        let least = if width < WIDTH { 260.0 } else { 380.0 };
+        let height = (BETWEEN * ends.len() as f64).max(least);
         let widest = |texts: &mut dyn Iterator<Item = &str>, size: f64| {
             let wide = |text: &str| WIDER * font::width(text, size, Weight::Regular);
             texts.map(wide).fold(0.0_f64, f64::max)
         };
         let ticks = y.ticks_up(height, SMALL);
         let numbers = widest(&mut ticks.iter().map(|tick| tick.label.as_str()), SMALL);
-        let named = widest(&mut ends.iter().map(|end| end.name), NAME).min(0.3 * WIDTH);
+        let named = widest(&mut ends.iter().map(|end| end.name), NAME).min(0.3 * width);
         let frame = Frame {
             left: MARGIN + 22.0 + numbers + 10.0,
-            right: WIDTH
+            right: width
                 - MARGIN
                 - if named == 0.0 {
                     20.0
@@ -137,7 +149,7 @@ impl LineChart {
             frame.line(&mut drawing, line, place);
         }
         frame.ends(&mut drawing, &ends, named / WIDER);
-        Ok(drawing.picture((WIDTH, frame.bottom + 35.0 + 10.0 + MARGIN)))
+        (drawing, frame.bottom + 35.0 + 10.0 + MARGIN)
     }
 
     fn spans(&self) -> Result<(Span, Span), ChartError> {
@@ -199,6 +211,28 @@ impl LineChart {
             .filter(|end| !end.name.is_empty())
             .collect()
     }
+}
+
+/// What would be named at the right, as a legend; returns where it ends.
+fn names_above(drawing: &mut Drawing, top: f64, ends: &[End<'_>]) -> f64 {
+    let samples: Vec<_> = ends
+        .iter()
+        .map(|end| {
+            move |drawing: &mut Drawing, (x, y): At| {
+                let half = 0.5 * SAMPLE;
+                drawing.line(vec![(x - half, y), (x + half, y)], end.ink, 2.2, end.dashes);
+            }
+        })
+        .collect();
+    let keys: Vec<Key<'_>> = ends
+        .iter()
+        .zip(&samples)
+        .map(|(end, sample)| Key {
+            name: end.name,
+            sample,
+        })
+        .collect();
+    legend(drawing, top, &keys)
 }
 
 /// The right end of a line, with its name.

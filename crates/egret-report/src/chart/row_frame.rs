@@ -1,7 +1,7 @@
 use crate::chart::{
     Axis,
     axis::Span,
-    heading::{Key, MARGIN, SIZE, SMALL, WIDER, WIDTH, heading, label, legend, tick_label},
+    heading::{Key, MARGIN, NARROW, SIZE, SMALL, WIDER, WIDTH, heading, label, legend, tick_label},
 };
 use crate::drawing::{
     Anchor, At, Drawing, Ink, Picture,
@@ -33,6 +33,8 @@ pub(crate) struct Rows {
     right: f64,
     top: f64,
     height: f64,
+    /// Of each row's height, what its label takes.
+    above_marks: f64,
     lanes: usize,
     bottom: f64,
 }
@@ -41,22 +43,43 @@ pub(crate) struct Rows {
 pub(crate) const LANE: f64 = 12.0;
 
 impl RowFrame<'_> {
+    /// Everything, where `marks` draws what lies in the rows.
+    pub(crate) fn picture(&self, marks: impl Fn(&mut Rows)) -> Picture {
+        let [wide, narrow] = [WIDTH, NARROW].map(|width| {
+            let mut rows = self.drawn(width);
+            marks(&mut rows);
+            rows
+        });
+        let height = narrow.bottom + MARGIN;
+        wide.drawing
+            .picture(wide.bottom + MARGIN, (&narrow.drawing, height))
+    }
+
     /// Everything but the marks.
-    pub(crate) fn drawn(&self) -> Rows {
-        let mut drawing = Drawing::new(self.title);
+    fn drawn(&self, width: f64) -> Rows {
+        let mut drawing = Drawing::new(self.title, width);
         let mut top = heading(&mut drawing, self.title, self.subtitle);
         top = legend(&mut drawing, top, &self.legend);
 
         let widest =
             |of: &dyn Fn(&(&str, &str)) -> f64| self.rows.iter().map(of).fold(0.0_f64, f64::max);
         let wide = |text: &str| WIDER * font::width(text, SIZE, Weight::Regular);
-        let labels = widest(&|row| wide(row.0)).min(0.36 * WIDTH);
-        let notes = widest(&|row| wide(row.1)).min(0.22 * WIDTH);
-        let left = MARGIN + labels + 12.0;
-        let notes = if notes == 0.0 { 8.0 } else { notes + 16.0 };
-        let right = WIDTH - MARGIN - notes;
+        // On a narrow screen label and note stand above the marks of their row.
+        let above_marks = if width < WIDTH { 20.0 } else { 0.0 };
+        let beside = above_marks == 0.0;
+        let labels = widest(&|row| wide(row.0)).min(0.36 * width);
+        let notes = widest(&|row| wide(row.1)).min(0.22 * width);
+        let left = MARGIN + if beside { labels + 12.0 } else { 6.0 };
+        let right = width
+            - MARGIN
+            - if beside && notes != 0.0 {
+                notes + 16.0
+            } else {
+                8.0
+            };
 
-        let height = LANE * self.lanes as f64 + if self.lanes == 1 { 12.0 } else { 10.0 };
+        let height =
+            above_marks + LANE * self.lanes as f64 + if self.lanes == 1 { 12.0 } else { 10.0 };
         let all = height * self.rows.len() as f64;
         // Far from the axis, numbers are wanted above too.
         let twice = 420.0 < all;
@@ -66,14 +89,23 @@ impl RowFrame<'_> {
         for (place, (name, note)) in self.rows.iter().enumerate() {
             let above = top + height * place as f64;
             if place % 2 == 0 {
-                let corners = ((MARGIN, above), (WIDTH - MARGIN, above + height));
+                let corners = ((MARGIN, above), (width - MARGIN, above + height));
                 drawing.rectangle(corners.0, corners.1, Ink::STRIPE);
             }
-            let middle = above + 0.5 * height;
-            let name = font::fitted(name, SIZE, Weight::Regular, labels / WIDER);
-            drawing.text_beside((left - 12.0, middle), label(name, Anchor::End));
-            let note = font::fitted(note, SIZE, Weight::Regular, notes / WIDER);
-            drawing.text_beside((right + 12.0, middle), label(note, Anchor::Start));
+            let fitted =
+                |text: &str, room: f64| font::fitted(text, SIZE, Weight::Regular, room / WIDER);
+            if beside {
+                let middle = above + 0.5 * height;
+                let name = fitted(name, labels);
+                drawing.text_beside((left - 12.0, middle), label(name, Anchor::End));
+                let note = fitted(note, notes);
+                drawing.text_beside((right + 12.0, middle), label(note, Anchor::Start));
+            } else {
+                let middle = above + 0.6 * above_marks;
+                let name = fitted(name, width - 2.0 * MARGIN - notes - 24.0);
+                drawing.text_beside((left, middle), label(name, Anchor::Start));
+                drawing.text_beside((right, middle), label(fitted(note, notes), Anchor::End));
+            }
         }
 
         let x = |share: f64| left + share * (right - left);
@@ -103,6 +135,7 @@ impl RowFrame<'_> {
             right,
             top,
             height,
+            above_marks,
             lanes: self.lanes,
             bottom: end,
         }
@@ -112,7 +145,7 @@ impl RowFrame<'_> {
     fn below(&self, drawing: &mut Drawing, (left, right): (f64, f64), top: f64) -> f64 {
         const LINE: f64 = 18.0;
         let wide = |text: &str| WIDER * font::width(text, SIZE, Weight::Regular);
-        let lines = font::wrapped(&self.axis.label, SIZE, Weight::Regular, 0.8 * WIDTH);
+        let lines = font::wrapped(&self.axis.label, SIZE, Weight::Regular, 0.8 * drawing.width);
         let mut y = top + 8.0;
         if let Some((less, more)) = self.sides {
             let (less, more) = (format!("← {less}"), format!("{more} →"));
@@ -128,7 +161,7 @@ impl RowFrame<'_> {
         for line in lines {
             // Under the axis, unless it is too long for that.
             let half = 0.5 * wide(&line);
-            let middle = (0.5 * (left + right)).min(WIDTH - MARGIN - half);
+            let middle = (0.5 * (left + right)).min(drawing.width - MARGIN - half);
             drawing.text_beside((middle, y), label(line, Anchor::Middle));
             y += LINE;
         }
@@ -153,7 +186,7 @@ impl Rows {
 
     /// The middle of a lane of a row.
     pub(crate) fn y(&self, row: usize, lane: usize) -> f64 {
-        let middle = self.top + self.height * (row as f64 + 0.5);
+        let middle = self.top + self.height * (row as f64 + 0.5) + 0.5 * self.above_marks;
         middle + LANE * (lane as f64 - 0.5 * (self.lanes as f64 - 1.0))
     }
 
@@ -162,9 +195,5 @@ impl Rows {
         let tip = x + 6.0 * beyond;
         self.drawing
             .area(vec![(tip, y), (x, y - 4.5), (x, y + 4.5)], ink);
-    }
-
-    pub(crate) fn picture(&self) -> Picture {
-        self.drawing.picture((WIDTH, self.bottom + MARGIN))
     }
 }

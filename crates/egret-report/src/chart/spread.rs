@@ -83,7 +83,7 @@ impl SpreadChart {
                 });
             }
         }
-        let mut rows = RowFrame {
+        let frame = RowFrame {
             title: &self.title,
             subtitle: &self.subtitle,
             axis: &self.axis,
@@ -97,17 +97,17 @@ impl SpreadChart {
                 .collect(),
             lanes: self.series.len(),
             legend,
-        }
-        .drawn();
-        for (row, values) in self.rows.iter().enumerate() {
-            for (place, quantiles) in values.values.iter().enumerate() {
-                if let Some(quantiles) = quantiles {
-                    let y = rows.y(row, place);
-                    spread(&mut rows, y, quantiles, self.series[place].colour);
+        };
+        Ok(frame.picture(|rows| {
+            for (row, values) in self.rows.iter().enumerate() {
+                for (place, quantiles) in values.values.iter().enumerate() {
+                    if let Some(quantiles) = quantiles {
+                        let y = rows.y(row, place);
+                        spread(rows, y, quantiles, self.series[place].colour);
+                    }
                 }
             }
-        }
-        Ok(rows.picture())
+        }))
     }
 
     fn check(&self, row: &SpreadRow, values: &mut Vec<f64>) -> Result<(), ChartError> {

@@ -24,6 +24,7 @@ use crate::escape::escape;
 /// A list of shapes, the first at the back, from which SVG and PNG are made alike.
 pub(crate) struct Drawing {
     title: String,
+    pub width: f64,
     shapes: Vec<Shape>,
 }
 
@@ -79,9 +80,10 @@ enum Shape {
 
 impl Drawing {
     /// The title is for those who do not see the picture.
-    pub(crate) fn new(title: &str) -> Self {
+    pub(crate) fn new(title: &str, width: f64) -> Self {
         Self {
             title: title.to_owned(),
+            width,
             shapes: Vec::new(),
         }
     }
@@ -130,13 +132,15 @@ impl Drawing {
         self.text(at, text);
     }
 
-    /// What lies within this width and height.
-    pub(crate) fn picture(&self, (width, height): (f64, f64)) -> Picture {
-        let size = (width.ceil() as u32, height.ceil() as u32);
+    /// What lies within this height, with the same for narrow screens.
+    pub(crate) fn picture(&self, height: f64, (narrow, narrow_height): (&Self, f64)) -> Picture {
+        let size = |width: f64, height: f64| (width.ceil() as u32, height.ceil() as u32);
+        let own = size(self.width, height);
         Picture {
-            svg: self.svg(size),
-            png: self.png(size),
-            size,
+            svg: self.svg(own),
+            narrow: narrow.svg(size(narrow.width, narrow_height)),
+            png: self.png(own),
+            size: own,
         }
     }
 
@@ -393,9 +397,9 @@ mod tests {
 
     #[test]
     fn both_pictures_show_the_same_ink_at_the_same_place() {
-        let mut drawing = Drawing::new("a < b");
+        let mut drawing = Drawing::new("a < b", 40.0);
         drawing.rectangle((10.0, 5.0), (20.0, 15.0), Ink(255, 0, 0, 1.0));
-        let picture = drawing.picture((40.0, 20.0));
+        let picture = drawing.picture(20.0, (&drawing, 20.0));
         assert!(
             picture
                 .svg
@@ -418,9 +422,10 @@ mod tests {
             anchor: Anchor::Middle,
             upwards: true,
         };
-        let mut drawing = Drawing::new("");
+        let mut drawing = Drawing::new("", 20.0);
         drawing.text_beside((10.0, 50.0), text);
-        let pixels = Pixmap::decode_png(&drawing.picture((20.0, 100.0)).png).expect("a picture");
+        let pixels = Pixmap::decode_png(&drawing.picture(100.0, (&drawing, 100.0)).png);
+        let pixels = pixels.expect("a picture");
         let dark = pixels
             .pixels()
             .iter()

@@ -7,6 +7,8 @@ use crate::output::{self, WriteError};
 pub struct Picture {
     /// One element, for a file of its own or inside a page.
     pub svg: String,
+    /// The same for narrow screens, where a page shows it in place of the other.
+    pub narrow: String,
     /// The bytes of a file with [`SCALE`](Self::SCALE) pixels to the unit.
     pub png: Vec<u8>,
     /// Width and height of the SVG.

@@ -186,9 +186,12 @@ impl Part {
 impl Figure {
     fn html(&self) -> String {
         format!(
-            "<figure>\n<div role=\"img\" aria-label=\"{}\">\n{}</div>\n<figcaption>{}</figcaption>\n</figure>\n",
+            "<figure>\n<div class=\"wide-screen\" role=\"img\" aria-label=\"{0}\">\n{1}</div>\n\
+             <div class=\"narrow-screen\" role=\"img\" aria-label=\"{0}\">\n{2}</div>\n\
+             <figcaption>{3}</figcaption>\n</figure>\n",
             escape(&self.alt),
             self.picture.svg,
+            self.picture.narrow,
             escape(&self.caption),
         )
     }
@@ -237,8 +240,8 @@ table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular
 th, td { padding: .25rem .75rem; border-bottom: 1px solid #ccc; text-align: right; white-space: nowrap }\
 .word { text-align: left }\
 .wide { overflow-x: auto }\
-figure div { overflow-x: auto }\
-svg { max-width: 100%; min-width: 38rem; height: auto }\
+svg { max-width: 100%; height: auto }\
+.narrow-screen { display: none }\
 summary h2 { display: inline }\
 summary { margin-top: 2.5rem; cursor: pointer }\
 figure { margin: 1.5rem 0; break-inside: avoid }\
@@ -252,7 +255,7 @@ nav li { margin: .25rem 0 }\
 .partly { color: #7a5200; border-style: dashed }\
 .differs { color: #a33f00; border-width: 3px }\
 .not-tested { color: #555; border-style: dotted }\
-@media (max-width: 40rem) { th, td { white-space: normal; padding: .25rem .4rem } h1 { font-size: 1.6rem } }\
+@media (max-width: 40rem) { .narrow-screen { display: block } .wide-screen { display: none } th, td { white-space: normal; padding: .25rem .4rem } h1 { font-size: 1.6rem } }\
 @media (prefers-color-scheme: dark) { body { color: #e4e4e4; background: #16181b } a { color: #6cb6e8 } th, td { border-color: #444 } figcaption, .claim dt { color: #bbb } .claim { background: #1f2226; border-color: #666 } .verdict { background: none } .agrees { color: #4fc3a1 } .partly { color: #e0b050 } .differs { color: #ff9a62 } .not-tested { color: #bbb } }\
 @media print { body { font-size: 11pt; margin: 0; max-width: none } .wide { overflow: visible } table { font-size: 9pt } thead { display: table-header-group } tr { break-inside: avoid } a { color: inherit } .claim { background: none } }";
 
@@ -266,6 +269,7 @@ mod tests {
     fn evil() -> Page {
         let picture = Picture {
             svg: "<svg></svg>\n".to_owned(),
+            narrow: "<svg></svg>\n".to_owned(),
             png: Vec::new(),
             size: (1, 1),
         };
@@ -306,9 +310,9 @@ mod tests {
         let html = evil().html();
         assert!(!html.contains("<script"), "{html}");
         assert!(!html.contains("alert('"), "{html}");
-        // Title twice, lead, then in each part: the list of parts and twelve places.
+        // Title twice, lead, then in each part: the list of parts and thirteen places.
         let escaped = "&lt;script&gt;alert(&#39;&quot;&#39;)&lt;/script&gt;";
-        assert_eq!(html.matches(escaped).count(), 3 + 2 * 13);
+        assert_eq!(html.matches(escaped).count(), 3 + 2 * 14);
     }
 
     #[test]
