@@ -279,9 +279,13 @@ fn encode_value(
     match kind {
         FieldKind::Number(scale) => match number(value) {
             Some((number, found)) => {
-                out.push((place.first, number));
-                if let NumberScale::Log { center, width } = *scale {
-                    out.push((place.first + 1, log_distance(number, center, width)));
+                match *scale {
+                    NumberScale::Plain => out.push((place.first, number)),
+                    NumberScale::Log { center, width } => {
+                        let distance = (number - center) / width;
+                        out.push((place.first, distance));
+                        out.push((place.first + 1, drawn_in(distance)));
+                    }
                 }
                 found
             }
@@ -366,9 +370,8 @@ fn encode_value(
     }
 }
 
-/// sign(u) ln(1 + |u|), u = (value − center)/width.
-fn log_distance(value: f64, center: f64, width: f64) -> f64 {
-    let distance = (value - center) / width;
+/// sign(u) ln(1 + |u|).
+fn drawn_in(distance: f64) -> f64 {
     libm::copysign(libm::log1p(distance.abs()), distance)
 }
 

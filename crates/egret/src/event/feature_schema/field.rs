@@ -101,7 +101,7 @@ pub enum NumberScale {
     /// As it is: networks scale it further, by mean and spread.
     #[default]
     Plain,
-    /// As it is, and as sign(u) ln(1 + |u|), u = (x − center)/width: for heavy tails, such as incomes. Which of the two
+    /// u = (x − center)/width, and sign(u) ln(1 + |u|): for heavy tails, such as incomes. Which of the two
     /// says more, a learner finds out.
     Log {
         /// 0 where ratios count, or a typical value, such as the median.
