@@ -75,9 +75,10 @@ pub use data::{
     PAPER_SETS, PaperSet, Table, TableError, Values, default_cache_dir,
 };
 pub use environment::{
-    BimodalLossModel, BoxLossModel, CatalogueLossModel, Customer, Environment, IntervalLossModel,
-    LossFunction, LossFunctionError, LossModel, MixedLossModel, PricingSimulator, QuantileLevel,
-    Simulator, SphereLossModel, Supervised, SupervisedError, SupervisedToBandit, World,
+    BimodalLossModel, BoxLossModel, CatalogueLossModel, Customer, Environment, Feedback,
+    IntervalLossModel, LossFunction, LossFunctionError, LossModel, MixedLossModel,
+    PricingSimulator, QuantileLevel, Simulator, SphereLossModel, Supervised, SupervisedError,
+    SupervisedToBandit, World,
 };
 pub use experiment::{
     AnyEnvironment, DataSource, EXAMPLE_EXPERIMENT, Experiment, ExperimentError,
