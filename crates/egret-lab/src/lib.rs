@@ -64,6 +64,7 @@ mod learner;
 pub mod paper;
 mod peers;
 mod run;
+mod worlds;
 
 pub use comparison::{
     ComparisonError, LearnerComparison, LearnerResult, OutcomeInterval, Pair, PairedDifference,
@@ -91,4 +92,7 @@ pub use peers::{Peer, PeerError, PeerFamily, PeerPython, PeerRecord, PeerRow, Pe
 pub use run::{
     Journal, JournalError, LogSummary, Progress, ResultsError, Run, RunRecord, Silent, Spread,
     Stretch, StudyError, Task, read_results, run_all, write_results,
+};
+pub use worlds::{
+    Block, NOISY_WORLDS, NoisyWorld, WorldLearner, WorldRecord, WorldRow, WorldStudy,
 };
