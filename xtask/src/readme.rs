@@ -28,7 +28,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
 }
 
 /// Commands whose help has examples that work after `egret demo`, in the order in which they leave files for each other.
-const WITH_EXAMPLES: [&str; 14] = [
+const WITH_EXAMPLES: [&str; 15] = [
     "ope",
     "audit",
     "learn",
@@ -43,6 +43,7 @@ const WITH_EXAMPLES: [&str; 14] = [
     "lab run",
     "lab compare",
     "lab peers",
+    "lab worlds",
 ];
 
 /// Runs each example that the help of a command shows, and each indented `egret` of docs, in a folder where the demo ran.

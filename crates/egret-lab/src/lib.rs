@@ -64,6 +64,7 @@ mod learner;
 pub mod paper;
 mod peers;
 mod run;
+mod worlds;
 
 pub use comparison::{
     ComparisonError, LearnerComparison, LearnerResult, OutcomeInterval, Pair, PairedDifference,
@@ -75,9 +76,10 @@ pub use data::{
     PAPER_SETS, PaperSet, Table, TableError, Values, default_cache_dir,
 };
 pub use environment::{
-    BimodalLossModel, BoxLossModel, CatalogueLossModel, Customer, Environment, IntervalLossModel,
-    LossFunction, LossFunctionError, LossModel, MixedLossModel, PricingSimulator, QuantileLevel,
-    Simulator, SphereLossModel, Supervised, SupervisedError, SupervisedToBandit, World,
+    BimodalLossModel, BoxLossModel, CatalogueLossModel, Customer, Environment, Feedback,
+    IntervalLossModel, LossFunction, LossFunctionError, LossModel, MixedLossModel,
+    PricingSimulator, QuantileLevel, Simulator, SphereLossModel, Supervised, SupervisedError,
+    SupervisedToBandit, World,
 };
 pub use experiment::{
     AnyEnvironment, DataSource, EXAMPLE_EXPERIMENT, Experiment, ExperimentError,
@@ -90,4 +92,7 @@ pub use peers::{Peer, PeerError, PeerFamily, PeerPython, PeerRecord, PeerRow, Pe
 pub use run::{
     Journal, JournalError, LogSummary, Progress, ResultsError, Run, RunRecord, Silent, Spread,
     Stretch, StudyError, Task, read_results, run_all, write_results,
+};
+pub use worlds::{
+    Block, NOISY_WORLDS, NoisyWorld, WorldLearner, WorldRecord, WorldRow, WorldStudy,
 };

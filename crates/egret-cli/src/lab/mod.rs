@@ -2,6 +2,7 @@ mod compare;
 mod paper;
 mod peers;
 mod run;
+mod worlds;
 
 use anyhow::{Context as _, Result};
 use clap::Subcommand;
@@ -26,6 +27,11 @@ pub enum LabCommand {
     /// Play beside learners of other libraries, on the same rounds: loss and time per decision
     #[command(after_help = peers::EXAMPLES)]
     Peers(peers::PeersArgs),
+    /// Play in noisy worlds whose truth is known: sales, rare clicks, late outcomes, a world that moves
+    ///
+    /// Of each learner the share of what is possible, loss over time, effective events for the uniform policy, and time.
+    #[command(after_help = worlds::EXAMPLES)]
+    Worlds(worlds::WorldsArgs),
 }
 
 /// Runs one of them and gives what is to be printed.
@@ -35,6 +41,7 @@ pub fn lab(command: &LabCommand) -> Result<String> {
         LabCommand::Run(args) => run::run(args),
         LabCommand::Compare(args) => compare::compare(args),
         LabCommand::Peers(args) => peers::peers(args),
+        LabCommand::Worlds(args) => worlds::worlds(args),
     }
 }
 

@@ -6,6 +6,7 @@ mod decide;
 mod demo;
 mod lab;
 mod lab_run;
+mod lab_worlds;
 mod learn;
 mod log;
 mod ope;

@@ -55,7 +55,7 @@ fn every_command_has_an_example() {
         let help = stdout(egret(&[command, "--help"]));
         assert!(help.contains("Examples"), "{help}");
     }
-    for command in ["paper", "run", "compare", "peers"] {
+    for command in ["paper", "run", "compare", "peers", "worlds"] {
         let help = stdout(egret(&["lab", command, "--help"]));
         assert!(help.contains(&format!("egret lab {command}")), "{help}");
     }

@@ -1,9 +1,10 @@
 use egret::{
-    CappedIgw, Decision, Explorer, FeatureSchema, Igw, Model, Normalization, Outcome, Settings,
+    CappedIgw, Decision, Explorer, FeatureSchema, Model, Normalization, Outcome, Settings,
 };
 
 use super::DemoError;
-use super::shop::{Customer, PRICES, prices, revenue};
+use super::shop::{Customer, prices, revenue};
+use crate::learner::{EffectiveEvents, mean_inverse_density};
 
 /// One decision with its outcome.
 #[derive(Debug, Clone)]
@@ -65,7 +66,7 @@ pub fn play(
     let copy = |model: &Model<f64>| Model::<f64>::load(&model.save());
     let (start, mut halfway, mut before_last) = (copy(&model)?, None, None);
     let mut played: Vec<Played> = Vec::with_capacity(customers.len());
-    let mut effective = Effective::default();
+    let mut effective = EffectiveEvents::default();
     for (event, customer) in customers.iter().enumerate() {
         if event == customers.len() / 2 {
             halfway = Some((event, copy(&model)?));
@@ -75,8 +76,9 @@ pub fn play(
         }
         let x = customer.features.clone().into();
         let decision = model.decide(event as u64, &x)?;
-        if customers.len() <= event + LATE {
-            effective.add(&model, &x, &decision)?;
+        if customers.len() <= event + EffectiveEvents::LAST {
+            let inverse = mean_inverse_density(model.learner(), &x, &decision)?;
+            effective.add(inverse.expect("a decision of CappedIGW on an interval"));
         }
         let outcome = revenue().outcome(customer.pays(decision.action));
         let outcome = outcome.expect("a price, or nothing");
@@ -90,46 +92,6 @@ pub fn play(
         halfway: halfway.expect("there is a customer"),
         before_last: before_last.expect("there is a customer"),
         last: model,
-        effective_per_1000: effective.per_1000(),
+        effective_per_1000: effective.per_1000().expect("there is a customer"),
     })
-}
-
-/// The decisions that effective events are counted over: the last ones.
-const LATE: usize = 5_000;
-
-/// Effective events for prices at random: of n decisions with densities p, n / mean of ∫ dμ/p. Observed weights would not
-/// do: they look best while the large ones have not been met.
-#[derive(Default)]
-struct Effective {
-    inverse: f64,
-    decisions: u64,
-}
-
-impl Effective {
-    fn add(
-        &mut self,
-        model: &Model<f64>,
-        x: &egret::Context,
-        decision: &Decision<f64>,
-    ) -> Result<(), DemoError> {
-        // The recommended learner's f̂ has 128 steps.
-        const POINTS: usize = 128;
-        let step = (PRICES.1 - PRICES.0) / POINTS as f64;
-        let points: Vec<f64> = (0..POINTS)
-            .map(|n| PRICES.0 + step * (n as f64 + 0.5))
-            .collect();
-        let capped = decision.capped_igw.expect("a decision of CappedIGW");
-        let igw = Igw::new(decision.tau, decision.gamma)?;
-        let fhats = model.learner().predict(x, &points)?;
-        let inverses = fhats
-            .iter()
-            .map(|&fhat| capped.z.value / igw.weight(fhat, capped.certificate.beta));
-        self.inverse += inverses.sum::<f64>() / POINTS as f64;
-        self.decisions += 1;
-        Ok(())
-    }
-
-    fn per_1000(&self) -> f64 {
-        1_000.0 * self.decisions as f64 / self.inverse
-    }
 }

@@ -56,11 +56,25 @@ pub trait Environment<A>: Send + Sync {
         Objective::LOSS
     }
 
+    /// When outcomes become known. At once by default.
+    fn feedback(&self) -> Feedback {
+        Feedback::default()
+    }
+
     /// The same rounds with features by name, for learners that take them so; `None` if features have no names. The schema
     /// is what the first contexts of the seed's world suggest.
     fn named(&self, _seed: u64) -> Option<Box<dyn Environment<A> + '_>> {
         None
     }
+}
+
+/// When a player learns what its decisions cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Feedback {
+    /// Outcomes come in batches of so many decisions; 0 and 1 mean after each.
+    pub batch: usize,
+    /// Each outcome comes so many decisions late.
+    pub delay: usize,
 }
 
 /// A sequence of rounds. Each has a context, and a loss for every action.

@@ -1,10 +1,10 @@
 use std::any::Any;
 
-use egret::{Action, Context, DecideError, Learner, OracleSpec, Settings};
+use egret::{Action, Context, DecideError, Decision, Learner, OracleSpec, Settings};
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
-use crate::learner::{Choice, LearnerFactory, PlayError, Player, Round};
+use crate::learner::{Choice, LearnerFactory, PlayError, Player, Round, mean_inverse_density};
 
 /// One of egret's learners, by its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,6 +86,20 @@ impl<A: Action> Player<A> for EgretPlayer<A> {
             .filter_map(|round| Some(round.choice.decision()?.observed(round.x, round.loss)))
             .collect();
         Ok(self.learner.learn_batch(&events)?)
+    }
+
+    fn mean_inverse_density(
+        &self,
+        x: &Context,
+        choice: &Choice<A>,
+    ) -> Result<Option<f64>, PlayError> {
+        let (Some(learner), Some(decision)) = (
+            (&self.learner as &dyn Any).downcast_ref::<Learner<Context, f64>>(),
+            (choice.decision()).and_then(|of| (of as &dyn Any).downcast_ref::<Decision<f64>>()),
+        ) else {
+            return Ok(None);
+        };
+        Ok(mean_inverse_density(learner, x, decision)?)
     }
 
     fn distance(&self, x: &Context, action: &A) -> Result<Option<f64>, PlayError> {

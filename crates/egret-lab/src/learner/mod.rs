@@ -4,11 +4,13 @@
 //! test your own learner, implement these two traits. [`EgretFactory`] makes egret's learners, [`Preset`] names the usual
 //! settings, and [`PaperLearner`] lists the learners that the paper compares.
 
+mod effective_events;
 mod egret_player;
 mod paper_learner;
 mod player;
 mod preset;
 
+pub(crate) use self::effective_events::{EffectiveEvents, mean_inverse_density};
 pub use self::egret_player::EgretFactory;
 pub use self::paper_learner::PaperLearner;
 pub(crate) use self::paper_learner::normalizer_name;

@@ -36,6 +36,15 @@ pub trait Player<A> {
     /// Learns from rounds that it decided.
     fn learn(&mut self, rounds: &[Round<'_, A>]) -> Result<(), PlayError>;
 
+    /// ∫ dμ/p of a choice that the player just made for this context, before it learns more, if it can tell.
+    fn mean_inverse_density(
+        &self,
+        _x: &Context,
+        _choice: &Choice<A>,
+    ) -> Result<Option<f64>, PlayError> {
+        Ok(None)
+    }
+
     /// The distance of the action from the one the player now believes to be best, if it can tell.
     fn distance(&self, _x: &Context, _action: &A) -> Result<Option<f64>, PlayError> {
         Ok(None)

@@ -122,16 +122,31 @@ impl<A: Action> Run<'_, A> {
         format!("{learner} on {environment}, seed {}", self.seed)
     }
 
-    /// Plays all rounds. `watch` sees each batch once its losses are known.
+    /// Plays all rounds. `watch` sees each batch with its losses.
     pub fn play(&self, mut watch: impl FnMut(&[Round<'_, A>])) -> Result<RunRecord, PlayError> {
+        self.play_watched(|_, rounds| {
+            watch(rounds);
+            Ok(())
+        })
+    }
+
+    /// Plays all rounds. `watch` sees each batch with its losses, and the player that decided it, before it learns.
+    pub fn play_watched(
+        &self,
+        mut watch: impl FnMut(&dyn Player<A>, &[Round<'_, A>]) -> Result<(), PlayError>,
+    ) -> Result<RunRecord, PlayError> {
         let named = self.named();
         let environment = named.as_deref().unwrap_or(self.environment);
         let world = environment.world(self.seed, self.decisions);
         let mut player = self.learner.player(environment, self.seed)?;
-        let (count, batch) = (world.rounds(), self.learner.batch().max(1));
+        let feedback = environment.feedback();
+        let batch = self.learner.batch().max(feedback.batch).max(1);
+        let count = world.rounds();
         let mut totals = Totals::new(count as u64);
         let mut seconds = 0.0;
         let mut start = 0;
+        // Rounds whose outcomes the player does not know yet.
+        let mut waiting: Vec<Round<'_, A>> = Vec::new();
         while start < count {
             let clock = Instant::now();
             let rounds = decide_all(&*world, &mut *player, start..count.min(start + batch))?;
@@ -145,11 +160,16 @@ impl<A: Action> Run<'_, A> {
                 };
                 totals.add(round, world.regret(event as usize, action), distance);
             }
-            watch(&rounds);
-            let clock = Instant::now();
-            player.learn(&rounds)?;
-            seconds += clock.elapsed().as_secs_f64();
+            watch(&*player, &rounds)?;
             start += rounds.len();
+            waiting.extend(rounds);
+            let late = waiting.split_off(waiting.len().saturating_sub(feedback.delay));
+            let clock = Instant::now();
+            if !waiting.is_empty() {
+                player.learn(&waiting)?;
+            }
+            seconds += clock.elapsed().as_secs_f64();
+            waiting = late;
         }
         Ok(self.record(totals, seconds))
     }
