@@ -224,6 +224,9 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             let batch = &mut workspace.proposals.actions;
             batch.clear();
             for action in actions {
+                if !batch.fits(action) {
+                    return Err(DecideError::Action(of_another_length(action)));
+                }
                 batch.push(action);
             }
             let mut predicted = Vec::new();
@@ -264,6 +267,11 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         }
         for (place, event) in observed.iter().enumerate() {
             self.check(place, event.tau)?;
+        }
+        let mut first = A::Batch::default();
+        first.push(&observed[0].action);
+        if let Some(other) = observed.iter().find(|event| !first.fits(&event.action)) {
+            return Err(LearnError::Action(of_another_length(&other.action)));
         }
         let weight = self.settings.example_weight;
         let examples: Vec<Example<'_, X, A>> = observed
@@ -319,6 +327,10 @@ impl<X: ?Sized, A: Action> fmt::Debug for Learner<X, A> {
     }
 }
 
+fn of_another_length(action: &impl Action) -> String {
+    format!("the action {action:?} has another length than those before it")
+}
+
 /// Why nothing was learned.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -343,7 +355,7 @@ pub enum LearnError {
         /// What it was.
         probability: f64,
     },
-    /// An action is of another kind than the model's.
+    /// An action is of another kind or length than the model's, or outside its space.
     #[error("{0}")]
     Action(String),
     /// The oracle cannot read a context.
