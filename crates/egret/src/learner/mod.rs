@@ -655,6 +655,44 @@ mod tests {
         (scaled(density), scaled(g))
     }
 
+    /// A reward that comes late counts by the probability with which its τ was drawn, whatever that is today.
+    #[test]
+    fn corral_steps_by_the_probability_of_the_decision() {
+        let settings = Settings {
+            taus: vec![2.0, 8.0, 32.0],
+            eta: 0.3,
+            ..Settings::paper()
+        };
+        let mut learner = interval_learner(settings);
+        let late = learner.decide(0, &0.5).expect("an action");
+        for event in 1..40 {
+            let decision = learner.decide(event, &0.5).expect("an action");
+            let reward = if decision.tau_index == late.tau_index {
+                1.0
+            } else {
+                0.0
+            };
+            learner
+                .learn(&decision.observed(&0.5, loss(1.0 - reward)))
+                .expect("good");
+        }
+        let index = late.tau_index as usize;
+        assert_eq!(late.tau_probability, 1.0 / 3.0);
+        let today = learner.corral().weights()[index];
+        assert!(0.1 < (today - late.tau_probability).abs(), "{today}");
+        let mut expected = learner.corral().clone();
+        let step = |probability| CorralUpdate {
+            index,
+            probability,
+            reward: 0.75,
+        };
+        expected.update([step(1.0 / 3.0)]).expect("in range");
+        learner
+            .learn(&late.observed(&0.5, loss(0.25)))
+            .expect("good");
+        assert_eq!(learner.corral().weights(), expected.weights());
+    }
+
     #[test]
     fn weights_are_unbiased_under_corral() {
         let settings = Settings {
