@@ -294,7 +294,7 @@ fn vectors_of_several_lengths_are_errors() {
                 .predict(&x, &[good.action.clone(), action.clone()])
                 .is_err()
         );
-        assert!(learner.predict(&x, &[action.clone()]).is_err());
+        assert!(learner.predict(&x, std::slice::from_ref(&action)).is_err());
         let bad = Decision {
             action,
             ..good.clone()
