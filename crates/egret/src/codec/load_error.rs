@@ -43,6 +43,16 @@ pub enum LoadError {
     /// The content does not parse.
     #[error("the content cannot be parsed: {0}")]
     Content(#[from] postcard::Error),
+    /// The description is of more weights than there are bytes.
+    #[error(
+        "the file describes a model whose weights take at least {expected} bytes, and holds {found}"
+    )]
+    Weights {
+        /// In the file.
+        found: usize,
+        /// What the description needs.
+        expected: usize,
+    },
     /// Saved from an object of another kind or size.
     #[error("saved from {found}, but loaded into {expected}")]
     Mismatch {

@@ -50,6 +50,17 @@ pub(crate) fn expect_numbers(
     }
 }
 
+/// An error beyond 2⁵³: no learner counts so far, and one more of anything cannot overflow.
+pub(crate) fn expect_count(name: &str, count: u64) -> Result<(), LoadError> {
+    if count <= 1 << 53 {
+        Ok(())
+    } else {
+        Err(LoadError::Invalid(format!(
+            "{count} {name}, expected at most 2^53"
+        )))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

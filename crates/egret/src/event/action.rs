@@ -40,7 +40,12 @@ pub trait Batch<A>: Default + Send + Sync + 'static {
     }
     /// Removes all and keeps the memory.
     fn clear(&mut self);
-    /// Adds one.
+    /// Whether the action can be added to those that are in it, as all can unless they differ in shape.
+    fn fits(&self, action: &A) -> bool {
+        let _ = action;
+        true
+    }
+    /// Adds one that fits.
     fn push(&mut self, action: &A);
     /// The one at `index`.
     fn get(&self, index: usize) -> A;
@@ -197,6 +202,10 @@ impl Batch<Vector> for Vectors {
         self.rows.clear();
     }
 
+    fn fits(&self, action: &Vector) -> bool {
+        self.rows.is_empty() || self.dim == action.0.len()
+    }
+
     fn push(&mut self, action: &Vector) {
         self.extend(1, action.0.len()).copy_from_slice(&action.0);
     }
@@ -219,6 +228,10 @@ impl<A: 'static, B: 'static, S: Batch<A>, T: Batch<B>> Batch<(A, B)> for (S, T) 
     fn clear(&mut self) {
         self.0.clear();
         self.1.clear();
+    }
+
+    fn fits(&self, action: &(A, B)) -> bool {
+        self.0.fits(&action.0) && self.1.fits(&action.1)
     }
 
     fn push(&mut self, action: &(A, B)) {

@@ -166,7 +166,7 @@ pub enum DecideError {
         "the marginal density needs an exact z for every tau, and the oracle or measure no longer allows it"
     )]
     NotExact,
-    /// An action is of another kind than the model's.
+    /// An action is of another kind or length than the model's, or outside its space.
     #[error("{0}")]
     Action(String),
     /// γ or τ is too large for an `f64`.

@@ -224,6 +224,9 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             let batch = &mut workspace.proposals.actions;
             batch.clear();
             for action in actions {
+                if !batch.fits(action) {
+                    return Err(DecideError::Action(of_another_length(action)));
+                }
                 batch.push(action);
             }
             let mut predicted = Vec::new();
@@ -264,6 +267,11 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         }
         for (place, event) in observed.iter().enumerate() {
             self.check(place, event.tau)?;
+        }
+        let mut first = A::Batch::default();
+        first.push(&observed[0].action);
+        if let Some(other) = observed.iter().find(|event| !first.fits(&event.action)) {
+            return Err(LearnError::Action(of_another_length(&other.action)));
         }
         let weight = self.settings.example_weight;
         let examples: Vec<Example<'_, X, A>> = observed
@@ -319,6 +327,10 @@ impl<X: ?Sized, A: Action> fmt::Debug for Learner<X, A> {
     }
 }
 
+fn of_another_length(action: &impl Action) -> String {
+    format!("the action {action:?} has another length than those before it")
+}
+
 /// Why nothing was learned.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -343,7 +355,7 @@ pub enum LearnError {
         /// What it was.
         probability: f64,
     },
-    /// An action is of another kind than the model's.
+    /// An action is of another kind or length than the model's, or outside its space.
     #[error("{0}")]
     Action(String),
     /// The oracle cannot read a context.
@@ -641,6 +653,44 @@ mod tests {
         }
         let scaled = |[sum, squares]: [f64; 2]| sum.abs() / squares.sqrt();
         (scaled(density), scaled(g))
+    }
+
+    /// A reward that comes late counts by the probability with which its τ was drawn, whatever that is today.
+    #[test]
+    fn corral_steps_by_the_probability_of_the_decision() {
+        let settings = Settings {
+            taus: vec![2.0, 8.0, 32.0],
+            eta: 0.3,
+            ..Settings::paper()
+        };
+        let mut learner = interval_learner(settings);
+        let late = learner.decide(0, &0.5).expect("an action");
+        for event in 1..40 {
+            let decision = learner.decide(event, &0.5).expect("an action");
+            let reward = if decision.tau_index == late.tau_index {
+                1.0
+            } else {
+                0.0
+            };
+            learner
+                .learn(&decision.observed(&0.5, loss(1.0 - reward)))
+                .expect("good");
+        }
+        let index = late.tau_index as usize;
+        assert_eq!(late.tau_probability, 1.0 / 3.0);
+        let today = learner.corral().weights()[index];
+        assert!(0.1 < (today - late.tau_probability).abs(), "{today}");
+        let mut expected = learner.corral().clone();
+        let step = |probability| CorralUpdate {
+            index,
+            probability,
+            reward: 0.75,
+        };
+        expected.update([step(1.0 / 3.0)]).expect("in range");
+        learner
+            .learn(&late.observed(&0.5, loss(0.25)))
+            .expect("good");
+        assert_eq!(learner.corral().weights(), expected.weights());
     }
 
     #[test]

@@ -7,7 +7,8 @@ use crate::measure::{
     BetaPrior, Catalogue, Dirichlet, Interval, ReferenceMeasure, TruncatedNormal, UniformBox,
     UniformSphere,
 };
-use crate::model::{ModelSpec, Space, SpaceError};
+use crate::model::{ModelSpec, Space, SpaceError, space::MOST_COORDINATES};
+use crate::numeric::OutOfRange;
 use crate::oracle::{OracleSpecError, RegressionOracle};
 
 /// An action whose kind is known only at run time: from a file, a request, another language.
@@ -152,6 +153,9 @@ impl ActionKind for Vector {
     }
 
     fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError> {
+        let dim = space.action_dim();
+        let fits = dim <= MOST_COORDINATES;
+        OutOfRange::unless(fits, "number of coordinates", dim as f64, "[1, 4096]")?;
         Ok(match space {
             Space::Box { sides } => Box::new(UniformBox::new(sides)?),
             Space::Sphere { dim } => Box::new(UniformSphere::new(*dim)?),

@@ -193,6 +193,8 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
     /// Makes the decision of the next event.
     pub fn decide(&mut self, x: impl Into<Context>) -> Result<Decision<A>, LoopError<L::Error>> {
         let x = x.into();
+        let next = self.next_event.checked_add(1);
+        let next = next.ok_or(LoopError::LastEvent)?;
         self.infer();
         let decision = self.model.decide(self.next_event, &x)?;
         while self.capacity <= self.waiting.len() {
@@ -201,7 +203,7 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         if let (Some(inferring), Some(features)) = (&mut self.inferring, x.as_named()) {
             inferring.sample.add(features);
         }
-        self.next_event += 1;
+        self.next_event = next;
         self.waiting.insert(decision.event, (x, decision.clone()));
         Ok(decision)
     }
@@ -314,6 +316,11 @@ fn spec_of<'a, A: ActionKind>(
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoopError<E> {
+    /// There is no number left for the next event.
+    #[error(
+        "the last event has been numbered: start the loop at a smaller number (see starting_at)"
+    )]
+    LastEvent,
     /// No decision was made.
     #[error(transparent)]
     Decide(#[from] DecideError),
@@ -349,6 +356,14 @@ mod tests {
         let mut spec = ModelSpec::new(Interval::new(0.0, 1.0).expect("in order"), 1);
         spec.oracle = OracleSpec::paper();
         Model::from_spec(spec, Settings::paper()).expect("good settings")
+    }
+
+    #[test]
+    fn numbers_of_events_end_with_an_error() {
+        let mut own = DecisionLoop::new(model()).starting_at(u64::MAX - 1);
+        assert_eq!(own.decide(x(0)).expect("an action").event, u64::MAX - 1);
+        assert_eq!(own.decide(x(0)), Err(LoopError::LastEvent));
+        own.outcome(u64::MAX - 1, 0.5).expect("it waits");
     }
 
     fn x(event: u64) -> Context {

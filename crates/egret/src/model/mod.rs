@@ -190,6 +190,10 @@ impl<A: ActionKind> Model<A> {
         self.encoded(x, |x| self.learner.decide(event, x))
     }
 
+    fn check_action(&self, action: &A) -> Result<(), ActionError> {
+        self.spec.space.check_action(&action.clone().into())
+    }
+
     /// Runs `ask` on the numbers of a context: named features are encoded once, into memory that is used again.
     fn encoded<R>(
         &self,
@@ -224,11 +228,15 @@ impl<A: ActionKind> Model<A> {
         self.learn_batch(std::slice::from_ref(observed))
     }
 
-    /// Takes one step on many events. On an error nothing was learned.
+    /// Takes one step on many events. An action outside the space is an error, and on an error nothing was learned.
     pub fn learn_batch<Y: Borrow<Context>>(
         &mut self,
         observed: &[Observed<Y, A>],
     ) -> Result<(), LearnError> {
+        for event in observed {
+            self.check_action(&event.action)
+                .map_err(|error| LearnError::Action(error.to_string()))?;
+        }
         let Some(schema) = &self.spec.features else {
             return self.learner.learn_batch(observed);
         };
@@ -291,6 +299,10 @@ impl<A: ActionKind> Model<A> {
 
     /// The predicted outcome of each action, in the units of the objective.
     pub fn predict(&self, x: &Context, actions: &[A]) -> Result<Vec<f64>, DecideError> {
+        for action in actions {
+            self.check_action(action)
+                .map_err(|error| DecideError::Action(error.to_string()))?;
+        }
         let mut predicted = self.encoded(x, |x| self.learner.predict(x, actions))?;
         for outcome in &mut predicted {
             *outcome = self.spec.objective.value(*outcome);
@@ -305,6 +317,8 @@ impl<A: ActionKind> Model<A> {
 
     /// Repeats a past decision and compares every field bit for bit; see [`Learner::replay`].
     pub fn replay(&self, x: &Context, decision: &Decision<A>) -> Result<(), ReplayError> {
+        self.check_action(&decision.action)
+            .map_err(|error| DecideError::Action(error.to_string()))?;
         self.learner.replay(x, decision)
     }
 
@@ -327,7 +341,13 @@ impl<A: ActionKind> Model<A> {
         Self::from_saved(spec, learner)
     }
 
+    /// The bytes limit what is built: a description of more weights than the file holds is refused first.
     fn from_saved(spec: ModelSpec, learner: &[u8]) -> Result<Self, ModelError> {
+        let expected = spec.size().saved_bytes();
+        if learner.len() < expected {
+            let found = learner.len();
+            return Err(LoadError::Weights { found, expected }.into());
+        }
         let mut model = Self::from_spec(spec, Settings::paper())?;
         model.learner.load(learner)?;
         Ok(model)

@@ -101,6 +101,10 @@ pub enum Space {
     },
 }
 
+/// The most coordinates of a vector. [`Learner::best`](crate::Learner::best) draws 4,096 vectors: of so many coordinates
+/// they take 134 MB.
+pub(crate) const MOST_COORDINATES: usize = 4096;
+
 impl Space {
     /// The kind of its actions.
     pub fn kind(&self) -> Kind {

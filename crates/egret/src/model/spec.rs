@@ -1,11 +1,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Action, Batch, Context, FeatureSchema, Item, Objective, Vector, Vectors};
-use crate::model::{ActionKind, ActionSpace, EmbeddingRows, Space};
+use crate::model::{ActionKind, ActionSpace, EmbeddingRows, Kind, Space};
 use crate::numeric::{EventRng, OutOfRange, lanes};
 use crate::oracle::{
     ActionFeatures, Embeddings, GrowError, NamedFeatures, OracleSpec, OracleSpecError,
-    RegressionOracle, Scaling, VectorFeatures,
+    RegressionOracle, Scaling, VectorFeatures, size::Size,
 };
 
 /// The description of a model before it learns: action space, context, oracle.
@@ -141,6 +141,7 @@ impl ModelSpec {
         &self,
     ) -> Result<Box<dyn RegressionOracle<Context, f64>>, OracleSpecError> {
         let bounds = self.space.bounds().ok_or(OracleSpecError::NotAnInterval)?;
+        self.size().check()?;
         self.named(self.oracle.on(bounds, self.first_dim())?)
     }
 
@@ -148,10 +149,12 @@ impl ModelSpec {
         &self,
     ) -> Result<Box<dyn RegressionOracle<Context, Vector>>, OracleSpecError> {
         let coordinates = VectorFeatures::new(self.space.action_dim())?;
+        self.size().check()?;
         let mut draws = Vectors::default();
         if let Ok(measure) = Vector::measure(&self.space) {
             let x = Context::dense(Vec::new()).expect("no feature is not finite");
-            measure.sample(&x, DRAWS, &mut EventRng::before_events(0), &mut draws);
+            let n = DRAWS.min(DRAWN / coordinates.dim());
+            measure.sample(&x, n, &mut EventRng::before_events(0), &mut draws);
         }
         let scaling = scaling_of(&coordinates, &draws);
         let oracle = self
@@ -167,6 +170,7 @@ impl ModelSpec {
             .embeddings
             .as_ref()
             .ok_or(OracleSpecError::NoEmbeddings)?;
+        self.size().check()?;
         if let Space::Items { count, .. } = self.space {
             OutOfRange::unless(
                 rows.dim.checked_mul(count) == Some(rows.values.len()),
@@ -187,6 +191,18 @@ impl ModelSpec {
             .oracle
             .over_scaled(self.first_dim(), &embeddings, &scaling)?;
         self.named(oracle)
+    }
+
+    /// How many numbers the oracle holds.
+    pub(crate) fn size(&self) -> Size {
+        let action_dim = match &self.embeddings {
+            Some(rows) if self.space.kind() == Kind::Item => rows.dim,
+            _ => self.space.action_dim(),
+        };
+        match &self.features {
+            Some(schema) => self.oracle.size(schema.widths(), action_dim),
+            None => self.oracle.size(&[self.context_dim], action_dim),
+        }
     }
 
     /// How many numbers a context had by the first version of the schema: an oracle starts there and grows.
@@ -224,6 +240,9 @@ impl ModelSpec {
 
 /// How many actions the scaling is computed from.
 const DRAWS: usize = 4096;
+
+/// How many coordinates these may have together, as 8 MB hold them: vectors of more than 256 are fewer.
+const DRAWN: usize = 1 << 20;
 
 /// Scales each feature of these actions to mean 0 and deviation 1; a feature that does not vary becomes 0. A single
 /// feature is scaled to [0, 1].

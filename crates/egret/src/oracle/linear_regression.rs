@@ -244,7 +244,7 @@ impl<X: ?Sized, A: Action, F: JointFeatures<X, A>> RegressionOracle<X, A> for Li
 }
 
 /// Learning costs the square of the number of weights, so that growth stops here.
-const MOST_GROWN: usize = 1024;
+pub(crate) const MOST_GROWN: usize = 1024;
 
 const KIND: &str = "linear regression";
 

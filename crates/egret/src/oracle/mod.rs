@@ -18,6 +18,7 @@ pub(crate) mod fourier;
 pub(crate) mod linear_regression;
 pub(crate) mod network;
 pub(crate) mod optimizer;
+pub(crate) mod size;
 pub(crate) mod spec;
 pub(crate) mod text;
 

@@ -1,4 +1,7 @@
-use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::event::{Action, Context};
 use crate::numeric::OutOfRange;
@@ -60,7 +63,7 @@ pub enum OracleSpec {
         seed: u64,
     },
     /// [`Aggregation`] of several oracles.
-    Aggregation(Vec<OracleSpec>),
+    Aggregation(#[serde(deserialize_with = "one_deeper")] Vec<OracleSpec>),
     /// [`LatentOutcome`].
     LatentOutcome {
         /// How many outcomes.
@@ -84,8 +87,36 @@ pub enum OracleSpec {
         /// How many cells.
         cells: usize,
         /// The oracle inside.
+        #[serde(deserialize_with = "one_deeper")]
         of: Box<OracleSpec>,
     },
+}
+
+/// The deepest nesting of oracles that is read from files and text: reading, building and saving all recurse, and no use
+/// needs more than a few.
+pub(crate) const DEEPEST: usize = 16;
+
+thread_local! {
+    /// Within how many oracles the one being read stands.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Reads what stands inside an oracle; an error where that is too deep, before the stack is used up.
+fn one_deeper<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let depth = DEPTH.get();
+    if depth == DEEPEST {
+        return Err(D::Error::custom(format!(
+            "oracles are nested more than {DEEPEST} deep"
+        )));
+    }
+    DEPTH.set(depth + 1);
+    let read = T::deserialize(deserializer);
+    DEPTH.set(depth);
+    read
 }
 
 /// Learning an example costs the square of the number of weights: beyond this it would dominate everything else.

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use crate::codec::{ShortText, ShortTextError};
 use crate::numeric::OutOfRange;
-use crate::oracle::{Forecaster, LearningRate, OracleSpec};
+use crate::oracle::{Forecaster, LearningRate, OracleSpec, spec::DEEPEST};
 
 /// Parses the short form that commands use. Options left out have their defaults; seeds default to 0.
 ///
@@ -25,9 +25,6 @@ impl FromStr for OracleSpec {
         sum(text.trim(), 0)
     }
 }
-
-/// The deepest nesting of brackets that is read.
-const DEEPEST: usize = 16;
 
 /// Members, with + between them.
 fn sum(text: &str, depth: usize) -> Result<OracleSpec, OracleTextError> {

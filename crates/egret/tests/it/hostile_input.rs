@@ -3,8 +3,9 @@
 use std::fmt::Debug;
 
 use egret::{
-    AnyModel, Context, FeatureCounts, FeatureSchema, Features, FieldKind, Interval, Items, Loss,
-    Model, ModelSpec, Objective, Settings,
+    ActionKind, AnyAction, AnyModel, Context, DecideError, Decision, EmbeddingRows, FeatureCounts,
+    FeatureSchema, Features, FieldKind, Interval, Item, Items, LearnError, Loss, Model, ModelSpec,
+    Objective, ReplayError, Settings, UniformBox, Vector, for_kind,
 };
 use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
@@ -193,6 +194,136 @@ fn damaged_models_are_refused_or_models() {
             }
         }
         assert!(50 < refused && 50 < taken, "{refused} {taken}");
+    }
+}
+
+/// Of another length, beyond the ends, not in the list: an error wherever an action is given, and nothing is learned.
+#[test]
+fn actions_outside_the_space_are_errors() {
+    let vector = |values: &[f64]| AnyAction::from(Vector::new(values).expect("finite"));
+    let x = Context::dense(vec![0.5]).expect("finite");
+    let rows = EmbeddingRows::new(1, vec![0.0, 1.0, 2.0]).expect("three rows");
+    for (space, rows, outside) in [
+        (
+            "interval:0,1",
+            None,
+            vec![1.5.into(), (-0.1).into(), f64::NAN.into(), vector(&[0.5])],
+        ),
+        ("normal:0.5,0.1,0,1", None, vec![1.5.into()]),
+        (
+            "box:0,1,0,1",
+            None,
+            vec![
+                vector(&[0.5]),
+                vector(&[0.5; 3]),
+                vector(&[0.5, 1.5]),
+                0.5.into(),
+            ],
+        ),
+        (
+            "sphere:2",
+            None,
+            vec![vector(&[1.0]), vector(&[0.0, 1.0, 0.0])],
+        ),
+        ("simplex:1,1", None, vec![vector(&[1.0])]),
+        (
+            "items:3",
+            Some(rows),
+            vec![Item(3).into(), Item(u32::MAX).into(), 0.5.into()],
+        ),
+    ] {
+        let spec = ModelSpec::from_parts(space.parse().expect("a space"), rows, 1);
+        let mut model = AnyModel::from_spec(spec, Settings::default()).expect("a model");
+        let good = model.decide(0, &x).expect("an action");
+        let loss = Loss::new(0.5).expect("in range");
+        let before = model.save();
+        for outside in outside {
+            let bad = Decision {
+                action: outside.clone(),
+                ..good.clone()
+            };
+            let events = [good.observed(&x, loss), bad.observed(&x, loss)];
+            for events in [&events[1..], &events[..]] {
+                let error = model.learn_batch(events);
+                assert!(
+                    matches!(error, Err(LearnError::Action(_))),
+                    "{space} {outside}: {error:?}"
+                );
+            }
+            assert_eq!(model.save(), before, "{space} {outside}");
+            for actions in [
+                vec![outside.clone()],
+                vec![good.action.clone(), outside.clone()],
+            ] {
+                let error = model.predict(&x, &actions);
+                assert!(
+                    matches!(error, Err(DecideError::Action(_))),
+                    "{space} {outside}: {error:?}"
+                );
+            }
+            for_kind!(model.kind(), A => {
+                let typed: &Model<A> = model.typed().expect("of this kind");
+                if let Ok(action) = A::from_any(&outside) {
+                    let good = typed.decide(0, &x).expect("an action");
+                    assert_eq!(typed.replay(&x, &good), Ok(()));
+                    let error = typed.replay(&x, &Decision { action, ..good });
+                    let named = matches!(error, Err(ReplayError::Decide(DecideError::Action(_))));
+                    assert!(named, "{space} {outside}: {error:?}");
+                }
+            });
+        }
+        model.learn(&good.observed(&x, loss)).expect("a good event");
+    }
+}
+
+/// A learner without a described space: vectors of several lengths are an error, not a panic.
+#[test]
+fn vectors_of_several_lengths_are_errors() {
+    let square = UniformBox::new(&[(0.0, 1.0); 2]).expect("in order");
+    let spec = ModelSpec::new(square, 1).with_oracle("curves+vaw".parse().expect("an oracle"));
+    let model = Model::<Vector>::from_spec(spec, Settings::default()).expect("a model");
+    let mut learner = model.into_learner();
+    let x = Context::dense(vec![0.5]).expect("finite");
+    let good = learner.decide(0, &x).expect("an action");
+    let loss = Loss::new(0.5).expect("in range");
+    let before = learner.save();
+    for values in [&[0.5][..], &[0.5; 3]] {
+        let action = Vector::new(values).expect("finite");
+        assert!(
+            learner
+                .predict(&x, &[good.action.clone(), action.clone()])
+                .is_err()
+        );
+        assert!(learner.predict(&x, std::slice::from_ref(&action)).is_err());
+        let bad = Decision {
+            action,
+            ..good.clone()
+        };
+        assert!(
+            learner
+                .learn_batch(&[good.observed(&x, loss), bad.observed(&x, loss)])
+                .is_err()
+        );
+        assert!(learner.learn(&bad.observed(&x, loss)).is_err());
+        assert_eq!(learner.save(), before);
+    }
+}
+
+/// γ, steps and batches at the largest count that a file can hold.
+#[test]
+fn the_last_batch_is_followed_by_no_overflow() {
+    let x = Context::dense(vec![0.5]).expect("finite");
+    let prices = Interval::new(0.0, 1.0).expect("in order");
+    let model = Model::new(prices, 1).expect("a model");
+    let oracle = model.learner().oracle().save();
+    let spec = model.spec().clone();
+    let model = Model::<f64>::trained(spec, Settings::default(), &oracle, u64::MAX);
+    let mut model = Model::<f64>::load(&model.expect("trained").save()).expect("its own");
+    for event in [0, u64::MAX - 1, u64::MAX] {
+        let decision = model.decide(event, &x).expect("an action");
+        let loss = Loss::new(0.5).expect("in range");
+        model.learn(&decision.observed(&x, loss)).expect("good");
+        assert_eq!(model.batches_learned(), u64::MAX);
     }
 }
 

@@ -389,3 +389,55 @@ mod coverage {
         );
     }
 }
+
+/// Curves on which z jumps over the tolerance, or stays just outside it: a β there is a miss that looks almost right.
+mod edges {
+    use super::*;
+
+    const TRIALS: u64 = 1_500;
+    const DELTA: f64 = 0.1;
+
+    /// Misses of z ≤ 1 and of 1/κ∞ ≤ z.
+    fn misses(normalizer: &dyn Normalizer, igw: &Igw, curve: &Curve, kappa_inf: f64) -> [u64; 2] {
+        let mut misses = [0; 2];
+        for trial in 0..TRIALS {
+            let z = curve.z(igw, certify(normalizer, igw, curve, 5, trial).beta);
+            misses[0] += u64::from(1.0 < z);
+            misses[1] += u64::from(z < 1.0 / kappa_inf);
+        }
+        misses
+    }
+
+    /// f̂ = 0 on the first share of actions, ½ up to the second, 1 elsewhere.
+    fn two_steps(low: f64, high: f64) -> Curve {
+        Curve::steps(vec![(low, 0.0), (high - low, 0.5), (1.0 - high, 1.0)])
+    }
+
+    /// The martingales use up to half of δ here, so that thresholds far too low are seen.
+    #[test]
+    fn a_z_just_outside_is_missed_no_more_often_than_delta() {
+        for (name, build) in NORMALIZERS {
+            for (kappa_inf, tau, gamma) in [(1.5, 3.0, 50.0), (4.0, 20.0, 200.0)] {
+                let igw = Igw::new(tau, gamma).expect("in range");
+                let normalizer = build(tolerance(kappa_inf, DELTA));
+                let least = 1.0 / kappa_inf;
+                for (place, curve) in [
+                    ("near 1", two_steps(1.0 / tau, 1.02 / tau)),
+                    (
+                        "near 1/kappa_inf",
+                        two_steps(0.9 * least / tau, 0.95 * least / tau),
+                    ),
+                    ("over both", two_steps(0.9 * least / tau, 1.02 / tau)),
+                ] {
+                    let found = misses(&*normalizer, &igw, &curve, kappa_inf);
+                    // False alarm: one in a million each.
+                    let allowed = allowed_misses(TRIALS, DELTA);
+                    assert!(
+                        found[0] + found[1] <= allowed,
+                        "{name} {place}: {found:?} of {allowed}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,6 +1,9 @@
 //! The logged density makes every weight unbiased; what the paper logs, g, does not.
 
-use egret::{Decision, DensityKind, Learner, Loss, Normalization, Observed, Settings};
+use egret::{
+    Action, Batch, Decision, DensityKind, EventRng, Learner, Loss, Normalization, Observed,
+    Settings, Stream,
+};
 
 use crate::worlds::{Cube, Line, List, SAMPLED, World, settings};
 
@@ -202,4 +205,50 @@ fn weights_are_unbiased_on_a_weighted_list() {
         check(&list, normalization, DensityKind::Conditional);
     }
     check(&list, Normalization::Exact, DensityKind::Marginal);
+}
+
+/// ẑ is the mean of g over draws that chose neither β nor the action: of the stream of its own, of no other's.
+fn check_fresh_draws<W: World>(world: &W) {
+    for normalization in SAMPLED {
+        let learner = world.learner(settings(normalization, &[12.0], 22));
+        for event in 0..50 {
+            let decision = learner.decide(event, &()).expect("an action");
+            let parts = decision.capped_igw.expect("CappedIGW");
+            let igw = egret::Igw::new(decision.tau, decision.gamma).expect("in range");
+            let is_mean_over = |stream: Stream, draws: usize, stratified: bool| {
+                let mut rng = EventRng::new(decision.seed, event, stream);
+                let mut actions = <W::Action as Action>::Batch::default();
+                if stratified {
+                    let measure = learner.measure();
+                    measure.sample_stratified(&(), draws, &mut rng, &mut actions);
+                } else {
+                    learner.measure().sample(&(), draws, &mut rng, &mut actions);
+                }
+                let g = |i| igw.weight(world.fhat(&actions.get(i)), parts.certificate.beta);
+                let mean = (0..draws).map(g).sum::<f64>() / draws as f64;
+                (parts.z.value - mean).abs() < 1e-9 * mean
+            };
+            let draws = parts.z.draws;
+            assert!(is_mean_over(Stream::Z, draws, true), "{normalization:?}");
+            for stream in [Stream::Beta, Stream::Action] {
+                for draws in [draws, parts.certificate.draws] {
+                    for stratified in [false, true] {
+                        let taken = is_mean_over(stream, draws, stratified);
+                        assert!(!taken, "{normalization:?}: the draws of {stream:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn z_has_draws_of_its_own_on_a_box() {
+    check_fresh_draws(&Cube);
+}
+
+#[test]
+fn z_has_draws_of_its_own_on_a_list() {
+    check_fresh_draws(&List::uniform());
+    check_fresh_draws(&List::weighted());
 }

@@ -252,6 +252,20 @@ fn log_wealth(
 mod tests {
     use super::*;
 
+    /// Ville's 2 · exp(−threshold) for the two martingales, and what the backstop may miss, are δ together.
+    #[test]
+    fn the_parts_of_delta_add_up() {
+        for (kappa_inf, delta) in [(1.5, 0.3), (4.0, 0.05), (24.0, 0.025)] {
+            let tolerance = Tolerance::new(kappa_inf, delta).expect("in range");
+            let (_, backstop) = FixedSample::with_twice_the_draws(tolerance);
+            let sides = 2.0 * libm::exp(-BettingMartingale::new(tolerance).log_threshold);
+            assert!(
+                0.0 < backstop && (sides + backstop - delta).abs() < 1e-12,
+                "{sides} {backstop}"
+            );
+        }
+    }
+
     #[test]
     fn the_newton_step_is_what_its_formula_says() {
         assert_eq!(NEWTON_STEP, 2.0 / (2.0 - 3.0_f64.ln()));

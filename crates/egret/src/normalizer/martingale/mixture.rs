@@ -312,6 +312,20 @@ fn multiply(
 mod tests {
     use super::*;
 
+    /// Ville's 2 · exp(−threshold) for the two martingales, and what the backstop may miss, are δ together.
+    #[test]
+    fn the_parts_of_delta_add_up() {
+        for (kappa_inf, delta) in [(1.5, 0.3), (4.0, 0.05), (24.0, 0.025)] {
+            let tolerance = Tolerance::new(kappa_inf, delta).expect("in range");
+            let (_, backstop) = FixedSample::with_twice_the_draws(tolerance);
+            let sides = 2.0 * libm::exp(-MixtureMartingale::new(tolerance).log_threshold);
+            assert!(
+                0.0 < backstop && (sides + backstop - delta).abs() < 1e-12,
+                "{sides} {backstop}"
+            );
+        }
+    }
+
     #[test]
     fn shares_are_a_distribution() {
         let total = |bets: &[(f64, f64)]| bets.iter().map(|(_, share)| share).sum::<f64>();

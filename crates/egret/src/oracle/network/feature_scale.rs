@@ -84,6 +84,7 @@ impl FeatureScale {
     /// An error unless `state` is one that [`state`](Self::state) of as many features can give.
     pub(crate) fn check(&self, state: &State) -> Result<(), LoadError> {
         let dim = self.dim();
+        saved_state::expect_count("contexts", state.count)?;
         saved_state::expect_numbers("means of features", &state.means, dim, |mean| {
             mean.abs() <= 1e31
         })?;

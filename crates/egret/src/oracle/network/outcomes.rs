@@ -326,6 +326,7 @@ impl Curve {
     }
 
     fn check(&self, outcomes: usize) -> Result<(), LoadError> {
+        saved_state::expect_count("events", self.events)?;
         let expected = Self::new(outcomes).least_variance;
         saved_state::expect_same("least variance", &self.least_variance, &expected)?;
         let finite = |number: f64| number.abs() <= 1e70;

@@ -66,6 +66,7 @@ impl ReplayMemory {
     /// An error unless its events have `action_dim` numbers of an action, and as many features as contexts have, or had
     /// before the network grew.
     pub(crate) fn check(&self, lengths: &[usize], action_dim: usize) -> Result<(), LoadError> {
+        saved_state::expect_count("events seen", self.seen)?;
         let held = self.seen.min(CAPACITY as u64) as usize;
         saved_state::expect_same("events held:", &self.past.len(), &held)?;
         for past in &self.past {
