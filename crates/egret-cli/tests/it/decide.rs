@@ -118,7 +118,8 @@ fn named_features_need_no_encoding() {
         told.contains("country: 1 unseen; income: 1 missing"),
         "{told}"
     );
-    let decided = stdout(output);
+    assert!(output.status.success());
+    let decided = String::from_utf8(output.stdout).expect("text");
     assert_eq!(decided.lines().count(), 3, "{decided}");
     fs::write(&schema, "{}").expect("written");
     let bad = [
