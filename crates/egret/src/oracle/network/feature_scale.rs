@@ -141,6 +141,17 @@ mod tests {
         }
         scale
     }
+    #[test]
+    fn a_count_that_would_overflow_is_refused() {
+        let scale = FeatureScale::new(0..1);
+        for (count, good) in [(1 << 53, true), (u64::MAX, false)] {
+            let state = State {
+                count,
+                ..scale.state().clone()
+            };
+            assert_eq!(scale.check(&state).is_ok(), good, "{count}");
+        }
+    }
 
     #[test]
     fn features_come_to_one_scale() {

@@ -216,7 +216,7 @@ impl Curve {
         let half = 0.5 / outcomes as f64;
         Self {
             head: START,
-            variance: 0.01,
+            variance: (half * half).max(0.01),
             squares: [[0.0; HEAD]; HEAD],
             products: [0.0; HEAD],
             events: 0,
@@ -534,6 +534,16 @@ mod tests {
         oracle.prepare(x, &mut prepared).expect("readable");
         oracle.predict(x, &prepared, &actions.to_vec(), &mut out);
         out
+    }
+    #[test]
+    fn a_count_that_would_overflow_is_refused() {
+        for (events, good) in [(1 << 53, true), (u64::MAX, false)] {
+            let curve = Curve {
+                events,
+                ..Curve::new(4)
+            };
+            assert_eq!(curve.check(4).is_ok(), good, "{events}");
+        }
     }
 
     #[test]

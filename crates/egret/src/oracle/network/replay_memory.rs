@@ -116,6 +116,16 @@ mod tests {
             weight: 1.0,
         }
     }
+    #[test]
+    fn a_count_that_would_overflow_is_refused() {
+        for (seen, good) in [(1 << 53, true), (u64::MAX, false)] {
+            let memory = ReplayMemory {
+                seen,
+                past: vec![event(0); CAPACITY],
+            };
+            assert_eq!(memory.check(&[1], 1).is_ok(), good, "{seen}");
+        }
+    }
 
     #[test]
     fn the_newest_comes_first_and_the_oldest_goes() {
