@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from command import SCRATCH, demo_log, egret, records, refused
 
-NUMBERS = ["action", "density", "g", "tau", "tauProb", "gamma", "beta", "kappaInf", "delta", "z", "loss", "q_rule", "fhat"]
+NUMBERS = ["action", "density", "g", "tau", "tauProb", "gamma", "beta", "kappaInf", "delta", "z", "loss", "outcome", "largestInverseDensity", "q_rule"]
 COUNTS = ["v", "event", "seq", "tauIndex", "betaDraws", "proposals", "zDraws", "seed", "batchesLearned", "settingsVersion"]
-WORDS = ["loop", "eventId", "propensity", "densityKind", "certificate", "rng", "mode", "lossSource"]
+WORDS = ["loop", "eventId", "propensity", "densityKind", "certificate", "rng", "mode", "lossSource", "schemaHash", "modelHash"]
 
 
 def test_everyone_reads_what_egret_writes():
@@ -36,23 +36,26 @@ def test_everyone_reads_what_egret_writes():
                 assert int(row[name]) == expected[name], (package, name)
             for name in WORDS:
                 assert row[name] == expected[name], (package, name)
-            assert list(row["context"]) == expected["context"], package
+            told = {name: value for name, value in row["context"].items() if value is not None}
+            assert told == expected["context"], package
     columns = pq.read_schema(log)
     assert columns.field("density").type == pa.float64()
     assert columns.field("seq").type == pa.uint64()
     assert columns.field("time").type == pa.timestamp("us", "UTC")
-    assert pa.types.is_list(columns.field("context").type)
+    assert pa.types.is_struct(columns.field("context").type)
     metadata = pq.read_metadata(log)
     assert metadata.metadata[b"egret.version"] == b"1"
-    assert json.loads(metadata.metadata[b"egret.mu"]) == {"interval": {"low": 0.0, "high": 1.0}}
+    assert json.loads(metadata.metadata[b"egret.mu"]) == {"interval": {"low": 5.0, "high": 50.0}}
+    assert json.loads(metadata.metadata[b"egret.objective"])["direction"] == "maximize"
     chunk = metadata.row_group(0).column(columns.get_field_index("loop"))
     assert chunk.compression == "ZSTD" and chunk.statistics.has_min_max
 
 
 def test_named_features_are_columns():
-    log = demo_log()
-    width = len(records(log)[0]["context"])
-    names = [f"feature {place}" for place in range(width)]
+    log = SCRATCH / "dense.jsonl"
+    rows = [{"context": [0.5, row, row / 7], "action": 0.5, "density": 2.0, "loss": 0.25} for row in range(500)]
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    names = [f"feature {place}" for place in range(3)]
     named = SCRATCH / "named.parquet"
     egret("log", "convert", log, "-o", named, "--features", ",".join(names))
     context = pq.read_table(named)["context"].to_pylist()
@@ -228,7 +231,7 @@ def test_stats_are_numpy_s():
     told = json.loads(egret("log", "stats", log, "--json"))
     table = pq.read_table(log).to_pandas()
     assert told["rows"] == len(table)
-    assert math.isclose(told["outcome_mean"], table["loss"].mean(), rel_tol=1e-12)
+    assert math.isclose(told["outcome_mean"], table["outcome"].mean(), rel_tol=1e-12)
     assert math.isclose(told["kappa_mean"], (1 / table["z"]).mean(), rel_tol=1e-12)
     assert told["density"]["min"] == table["density"].min()
     assert math.isclose(told["density"]["median"], table["density"].median(), rel_tol=5e-3)

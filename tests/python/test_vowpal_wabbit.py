@@ -19,9 +19,9 @@ os._exit(0)
 """
 
 
-def trained(log, high) -> tuple[float, list[str]]:
-    """The average loss over 4000 examples on [0, high], and the labels as Vowpal Wabbit prints them."""
-    actions = f"--cats 32 --bandwidth {high / 16} --min_value 0 --max_value {high}"
+def trained(log, high, low=0.0) -> tuple[float, list[str]]:
+    """The average loss over 4000 examples on [low, high], and the labels as Vowpal Wabbit prints them."""
+    actions = f"--cats 32 --bandwidth {(high - low) / 16} --min_value {low} --max_value {high}"
     options = f"--dsjson {actions} -P 1 --random_seed 5 -d {log}"
     run = subprocess.run([sys.executable, "-c", TRAIN, options], capture_output=True, text=True)
     text = run.stdout
@@ -30,14 +30,15 @@ def trained(log, high) -> tuple[float, list[str]]:
         assert word not in (text + run.stderr).lower(), (text + run.stderr)[:2000]
     assert "number of examples = 4000" in text, text[-500:]
     loss = float(re.search(r"average loss = ([-\d.]+)", text)[1])
-    return loss, re.findall(r"\{([^}]*)", text)
+    # A label that is long is cut, and then has no brace at its end.
+    return loss, re.findall(r"\{(-?\d+\.?\d*,-?\d+\.?\d*)", text)
 
 
 def test_vowpal_wabbit_takes_the_demo_s_log():
     log, export = demo_log(), SCRATCH / "export.dsjson"
     told = json.loads(egret("log", "convert", log, "-o", export, "--json"))
     assert told["rows"] == 4000
-    _, labels = trained(export, 1.0)
+    _, labels = trained(export, 50.0, 5.0)
     # The action and its cost, to the digits that are printed.
     for record, label in zip(records(log)[:3], labels):
         action, cost = [float(part) for part in label.split(",")[:2]]
