@@ -67,6 +67,7 @@ fn values_intervals_and_differences_are_in_the_users_units() {
         "q=column:q,predicted=q_predicted",
         "r=column:center,predicted=q_predicted",
     ];
+    let mut by_name = Vec::new();
     // By records, and by columns.
     for name in ["log.jsonl", "log.parquet"] {
         let (_folder, [losses, currency]) = both(name);
@@ -115,7 +116,9 @@ fn values_intervals_and_differences_are_in_the_users_units() {
         let row = currency.rows.iter().find(betting).expect("asked for");
         assert_eq!((path.low, path.high), (row.low, row.high));
         assert_eq!(currency.objective, revenue());
+        by_name.push(currency.rows);
     }
+    assert_eq!(by_name[0], by_name[1], "to the bit");
 }
 
 #[test]
