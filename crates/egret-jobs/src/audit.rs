@@ -298,6 +298,7 @@ fn drawn(record: &Record) -> Result<Option<CappedIgwDraw>, &'static str> {
         tau,
         gamma,
         g: record.g.ok_or("g")?,
+        uniform: record.uniform.unwrap_or(0.0),
         beta: record.beta.ok_or("beta")?,
         certified_by: record.certificate.ok_or("certificate")?,
         z: record.z.ok_or("z")?,

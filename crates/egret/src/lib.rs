@@ -240,7 +240,7 @@ pub use event::{
 };
 pub use explorer::{
     CappedDraw, CappedIgw, Corral, CorralUpdate, DecideError, Decision, DensityKind, Explorer,
-    ExplorerError, GammaSchedule, Normalization, Observed, TauDraw, geometric_taus,
+    ExplorerError, GammaSchedule, Learned, Normalization, Observed, TauDraw, geometric_taus,
 };
 pub use learner::{ExampleWeight, LearnError, Learner, ReplayError, Settings, SettingsError};
 pub use measure::{
@@ -262,9 +262,10 @@ pub use oracle::{
     ActionFeatures, Aggregation, ArgminDispersion, ArgminModel, Bilinear, CoinBetting,
     CurveNetwork, CurveSettings, Embeddings, Example, FeaturesFrom, Forecaster, FourierRegression,
     FourierSettings, FunctionOnInterval, FunctionOracle, GrowError, JointFeatures, LatentOutcome,
-    LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LossCurve, MonotonePieces,
-    NamedFeatures, NanPrediction, NetworkArgmin, OracleSpec, OracleSpecError, OracleTextError,
-    PiecewiseConstant, RegressionOracle, ScalarFeatures, Scaling, VectorFeatures, features_from,
+    LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LocalRegression,
+    LocalSettings, LossCurve, MonotonePieces, NamedFeatures, NanPrediction, NetworkArgmin,
+    OracleSpec, OracleSpecError, OracleTextError, PiecewiseConstant, RegressionOracle,
+    ScalarFeatures, Scaling, VectorFeatures, features_from,
 };
 pub use sampling::{Igw, NormalizingConstant, RelativeError, SampleError};
 

@@ -523,8 +523,8 @@ fn at_other_settings<A: ActionKind>(
     }
     // γ as the model would have it now.
     let now = || {
-        let batches = model.batches_learned();
-        model.settings().gamma.gamma(batches, settings.taus[0])
+        let learned = model.learner().learned();
+        model.settings().gamma.gamma(&learned, settings.taus[0])
     };
     let constant = GammaSchedule::constant(gamma.unwrap_or_else(now));
     settings.gamma = constant.map_err(|error| error.to_string())?;

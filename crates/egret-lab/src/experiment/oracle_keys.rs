@@ -12,6 +12,8 @@ const MOST_OUTCOMES: usize = 4096;
 /// As in the core.
 const MOST_COSINES: usize = 4096;
 /// As in the core.
+const MOST_PLACES: usize = 1024;
+/// As in the core.
 const MOST_CELLS: usize = 65_536;
 
 #[derive(Clone, Copy)]
@@ -23,11 +25,12 @@ enum OracleKind {
     Fourier,
     LatentOutcome,
     Curves,
+    Local,
     PiecewiseConstant,
     Aggregation,
 }
 
-const ORACLES: [(&str, OracleKind); 9] = [
+const ORACLES: [(&str, OracleKind); 10] = [
     ("argmin-linear", OracleKind::ArgminLinear),
     ("argmin-network", OracleKind::ArgminNetwork),
     ("ridge", OracleKind::Ridge),
@@ -35,6 +38,7 @@ const ORACLES: [(&str, OracleKind); 9] = [
     ("fourier", OracleKind::Fourier),
     ("latent-outcome", OracleKind::LatentOutcome),
     ("curves", OracleKind::Curves),
+    ("local", OracleKind::Local),
     ("piecewise-constant", OracleKind::PiecewiseConstant),
     ("aggregation", OracleKind::Aggregation),
 ];
@@ -50,6 +54,7 @@ const ORACLES: [(&str, OracleKind); 9] = [
 /// | `fourier`            | random Fourier features                           | `features`, `scale`, `seed`         |
 /// | `latent-outcome`     | a distribution over best actions; intervals       | `outcomes`, `hidden`, `seed`        |
 /// | `curves`             | a network that gives each context a curve         | `cosines`, `hidden`, `seed`         |
+/// | `local`              | least squares around each of a few actions; intervals | `places`, `memory`              |
 /// | `piecewise-constant` | another oracle as a step function; intervals      | `of` (required), `cells`            |
 /// | `aggregation`        | Vovk's aggregation of others                      | `members` (required)                |
 pub(super) fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError> {
@@ -113,6 +118,10 @@ pub(super) fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec
             hidden: hidden(&inner)?.unwrap_or(widths),
             seed: inner.count("seed")?.unwrap_or(seed),
         },
+        OracleSpec::Local { places, memory } => OracleSpec::Local {
+            places: inner.size("places", MOST_PLACES)?.unwrap_or(places),
+            memory: inner.number("memory")?.unwrap_or(memory),
+        },
         OracleSpec::PiecewiseConstant { cells, .. } => {
             let Some(of) = inner.get("of") else {
                 let what = "piecewise-constant has no key `of`, such as of = \"curves\"";
@@ -168,6 +177,10 @@ fn default_of(kind: OracleKind) -> OracleSpec {
             cosines: 16,
             hidden: [32, 32],
             seed: 0,
+        },
+        OracleKind::Local => OracleSpec::Local {
+            places: 16,
+            memory: 4_000.0,
         },
         OracleKind::PiecewiseConstant => OracleSpec::PiecewiseConstant {
             cells: 128,

@@ -41,7 +41,9 @@ pub(crate) fn mean_inverse_density(
         .collect();
     line.quantiles(&mut points);
     let igw = Igw::new(decision.tau, decision.gamma).expect("a decision's own");
-    let inverses = (learner.predict(x, &points)?.into_iter())
-        .map(|fhat| capped.z.value / igw.weight(fhat, capped.certificate.beta));
+    let inverses = (learner.predict(x, &points)?.into_iter()).map(|fhat| {
+        let weight = igw.weight(fhat, capped.certificate.beta) / capped.z.value;
+        1.0 / ((1.0 - capped.uniform) * weight + capped.uniform)
+    });
     Ok(Some(inverses.sum::<f64>() / POINTS as f64))
 }

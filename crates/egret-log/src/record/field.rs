@@ -145,6 +145,7 @@ pub(crate) const FIELDS: &[Field] = &[
         largest_inverse_density
     ),
     field!("g", Number(Positive), g),
+    field!("uniform", Number(Share), uniform),
     field!("tau", Number(Positive), tau),
     field!("tauIndex", Small, tau_index),
     field!("tauProb", Number(Share), tau_prob),

@@ -82,6 +82,8 @@ pub struct Record {
     pub largest_inverse_density: Option<f64>,
     /// g(a; β).
     pub g: Option<f64>,
+    /// The share of decisions drawn from μ: 0 if it is absent.
+    pub uniform: Option<f64>,
     /// The smoothness played.
     pub tau: Option<f64>,
     /// Its place in the grid.
@@ -169,6 +171,9 @@ impl Record {
             density_kind: Some(decision.density_kind),
             largest_inverse_density: capped.map(|capped| capped.largest_inverse_density),
             g: capped.map(|capped| capped.g),
+            uniform: capped
+                .map(|capped| capped.uniform)
+                .filter(|&uniform| 0.0 < uniform),
             tau: Some(decision.tau),
             tau_index: Some(decision.tau_index),
             tau_prob: Some(decision.tau_probability),
@@ -206,6 +211,7 @@ impl Record {
             density_kind: None,
             largest_inverse_density: None,
             g: None,
+            uniform: None,
             tau: None,
             tau_index: None,
             tau_prob: None,
@@ -301,6 +307,7 @@ impl Record {
         }
         Ok(Some(CappedDraw {
             g: needed(self.g, "g")?,
+            uniform: self.uniform.unwrap_or(0.0),
             certificate: Certificate {
                 beta: needed(self.beta, "beta")?,
                 certified_by: needed(self.certificate, "certificate")?,

@@ -73,12 +73,12 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Inspector<'_, X, A> {
         let draw = decision.draw();
         // A marginal density does not depend on the τ that was drawn, so its scale must not either.
         let conditional = draw.filter(|draw| draw.density_kind == DensityKind::Conditional);
-        let bound = conditional.map(|draw| draw.largest_inverse_g());
+        let bound = conditional.map(|draw| draw.largest_inverse());
         let largest = conditional.map(|draw| {
             if draw.z_computed && draw.is_exact() {
-                draw.largest_inverse_g()
+                draw.largest_inverse()
             } else {
-                draw.largest_inverse_g() * draw.tau
+                draw.largest_inverse() * draw.tau
             }
         });
         let (fhat, masses) = self.draw(event, place, buffers);

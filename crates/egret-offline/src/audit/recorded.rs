@@ -55,6 +55,8 @@ pub struct CappedIgwDraw {
     pub gamma: f64,
     /// g(a; β).
     pub g: f64,
+    /// ε, the share of decisions drawn from μ.
+    pub uniform: f64,
     /// β.
     pub beta: f64,
     /// How β was certified.
@@ -108,6 +110,7 @@ impl CappedIgwDraw {
             tau: decision.tau,
             gamma: decision.gamma,
             g: capped.g,
+            uniform: capped.uniform,
             beta: capped.certificate.beta,
             certified_by: capped.certificate.certified_by,
             z: capped.z.value,
@@ -117,9 +120,10 @@ impl CappedIgwDraw {
         })
     }
 
-    /// An upper bound on 1/g that is known before the action is drawn.
-    pub(crate) fn largest_inverse_g(&self) -> f64 {
-        (1.0 + self.gamma * (1.0 - self.beta).max(0.0)) / self.tau
+    /// An upper bound on 1/((1 − ε)g + ε) that is known before the action is drawn.
+    pub(crate) fn largest_inverse(&self) -> f64 {
+        let inverse = (1.0 + self.gamma * (1.0 - self.beta).max(0.0)) / self.tau;
+        1.0 / ((1.0 - self.uniform) / inverse + self.uniform)
     }
 
     pub(crate) fn is_exact(&self) -> bool {
@@ -129,7 +133,10 @@ impl CappedIgwDraw {
     /// Which identity the record breaks, if any.
     pub(crate) fn contradiction(&self, density: Option<f64>) -> Option<&'static str> {
         const SLACK: f64 = 1e-9;
-        let Self { tau, g, z, .. } = *self;
+        let Self {
+            tau, g, z, uniform, ..
+        } = *self;
+        let stated = (1.0 - uniform) * g / z + uniform;
         let least = tau / (1.0 + self.gamma * (1.0 - self.beta).max(0.0));
         let bounded = density
             .zip(self.largest_inverse_density)
@@ -147,8 +154,9 @@ impl CappedIgwDraw {
                 "z was computed and is not 1",
             ),
             (
-                self.density_kind == DensityKind::Marginal || (density * z - g).abs() <= SLACK * g,
-                "the density is not g / z",
+                self.density_kind == DensityKind::Marginal
+                    || (density - stated).abs() <= SLACK * stated,
+                "the density is not (1 - uniform) g / z + uniform",
             ),
             (1 <= self.proposals, "an action took no proposal"),
             (bounded, "1 / density exceeds the largest inverse density"),

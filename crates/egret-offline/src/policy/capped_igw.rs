@@ -88,11 +88,11 @@ impl<X: ?Sized, A: Action> Policy<X, A> for CappedIgwPolicy<'_, X, A> {
             let decision_seed = seed.seed_for(RngPurpose::Density, repetition as u64);
             let decision = self.learner.decide_seeded(decision_seed, seed.event, x)?;
             // `new` allows CappedIGW and the uniform explorer, which is CappedIGW at τ = 1.
-            let beta = decision
-                .capped_igw
-                .map_or(1.0, |capped| capped.certificate.beta);
+            let (beta, uniform) = decision.capped_igw.map_or((1.0, 0.0), |capped| {
+                (capped.certificate.beta, capped.uniform)
+            });
             let igw = Igw::new(decision.tau, decision.gamma)?;
-            sum += igw.weight(fhat, beta) * kappa(&decision);
+            sum += (1.0 - uniform) * igw.weight(fhat, beta) * kappa(&decision) + uniform;
         }
         Ok(sum / self.repetitions as f64)
     }
@@ -123,9 +123,7 @@ impl<X: ?Sized, A: Action> Policy<X, A> for CappedIgwPolicy<'_, X, A> {
             return "uniform".to_owned();
         }
         let taus = self.learner.corral().taus();
-        let gamma = settings
-            .gamma
-            .gamma(self.learner.batches_learned(), taus[0]);
+        let gamma = settings.gamma.gamma(&self.learner.learned(), taus[0]);
         match taus {
             [tau] => format!("CappedIGW, tau {tau}, gamma {gamma}"),
             taus => format!("CappedIGW, {} values of tau, gamma {gamma}", taus.len()),

@@ -89,7 +89,8 @@ impl TrainingSettings {
     /// One pass and one step for oracles that need no more; the same settings for all others.
     ///
     /// Least squares are exact after one step and one pass: a second pass would count each event twice. The same holds for
-    /// an aggregation with such a member.
+    /// an aggregation with such a member. Local regressions are an exception: their prior is worth one event, so that counting
+    /// all events twice changes little.
     pub fn suited_to(self, oracle: &OracleSpec) -> Self {
         if learns_in_one_pass(oracle) {
             Self {
@@ -124,7 +125,8 @@ fn learns_in_one_pass(oracle: &OracleSpec) -> bool {
         OracleSpec::Argmin { .. }
         | OracleSpec::Fourier { .. }
         | OracleSpec::LatentOutcome { .. }
-        | OracleSpec::Curves { .. } => false,
+        | OracleSpec::Curves { .. }
+        | OracleSpec::Local { .. } => false,
     }
 }
 

@@ -271,12 +271,20 @@ fn capped_igw_is_unbiased_whatever_the_normalizer() {
 
 #[test]
 fn a_computed_density_is_that_of_the_decision() {
-    let learner = step_learner(settings(Normalization::Exact, &[8.0], 60.0));
     let mut buffers = PolicyBuffers::default();
-    for event in 0..50 {
-        let x = 0.02 + 0.01 * event as f64;
+    let settings = || settings(Normalization::Exact, &[8.0], 60.0);
+    let learners = [
+        step_learner(settings()),
+        step_learner(settings().with_effective_events(100.0)),
+    ];
+    for (learner, event) in learners
+        .iter()
+        .zip([0, 50])
+        .flat_map(|(learner, first)| (first..first + 50).map(move |event| (learner, event)))
+    {
+        let x = 0.02 + 0.01 * (event % 50) as f64;
         let decision = learner.decide(event, &x).expect("an action");
-        let policy = CappedIgwPolicy::new(&learner).expect("densities");
+        let policy = CappedIgwPolicy::new(learner).expect("densities");
         let seed = PolicySeed { seed: 5, event };
         let q = policy
             .density(seed, &x, &decision.action, &mut buffers)

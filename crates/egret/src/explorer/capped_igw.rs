@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Action, Item, action::as_action};
+use crate::event::{Action, Batch, Item, action::as_action};
 use crate::explorer::DecideError;
 use crate::measure::{Catalogue, ReferenceMeasure};
 use crate::normalizer::{
@@ -18,11 +18,16 @@ use crate::sampling::{
     Igw, NormalizingConstant, RelativeError, SampleError,
     normalizing_constant::{self, mean_weight},
     proposer::{Proposals, Proposer},
-    rejection_sampler::RejectionSampler,
+    rejection_sampler::{Accepted, RejectionSampler},
 };
 
 /// CappedIGW (Rucker et al. 2023, Algorithm 2): dP/dμ = g(·; β)/z(β), with β such that
 /// z(β) ∈ [1/κ∞, 1].
+///
+/// Where z is computed, a share ε of the decisions may be drawn from μ: dP/dμ = (1 − ε)·g/z + ε. Then no density is below
+/// ε, so that no importance weight against μ exceeds 1/ε, and 1,000 decisions say as much about uniform play as at
+/// least 1000·ε draws of it. It costs at most ε of the difference between uniform play and the best. Where z is estimated
+/// there is no such share: the density would not be linear in ẑ, and weights would be biased.
 ///
 /// | field         | symbol | default | source                                      |
 /// |---------------|--------|---------|---------------------------------------------|
@@ -31,6 +36,7 @@ use crate::sampling::{
 /// | `delta`       | δ      | 0.05    | the paper's online experiments              |
 /// | `z_error`     | ε      | 0.5     | see [`RelativeError`]                       |
 /// | `budget`      |        | 1,000,000 | enough for κτ ≤ 50,000, except with probability e⁻²⁰ |
+/// | `uniform`     | ε      | 0       | the paper has none; [`Settings::default`](crate::Settings) has 0.02 |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CappedIgw {
     /// How β is found.
@@ -43,6 +49,8 @@ pub struct CappedIgw {
     pub z_error: RelativeError,
     /// The most proposals for one action.
     pub budget: usize,
+    /// The share of decisions drawn from μ, where z is computed; in [0, 1].
+    pub uniform: f64,
 }
 
 impl Default for CappedIgw {
@@ -53,6 +61,7 @@ impl Default for CappedIgw {
             delta: 0.05,
             z_error: RelativeError::default(),
             budget: 1_000_000,
+            uniform: 0.0,
         }
     }
 }
@@ -78,6 +87,7 @@ pub(crate) struct CappedSampler {
     normalizer: Box<dyn Normalizer>,
     z_error: RelativeError,
     sampler: RejectionSampler,
+    uniform: f64,
 }
 
 /// One draw of CappedIGW.
@@ -88,6 +98,8 @@ pub(crate) struct Drawn<A> {
     pub certificate: Certificate,
     pub proposals: usize,
     pub z: NormalizingConstant,
+    /// ε, 0 where z is estimated.
+    pub uniform: f64,
     /// What no f̂ exceeds: the largest, where all are known, otherwise 1.
     pub most: f64,
 }
@@ -153,6 +165,7 @@ impl CappedSampler {
             sampler: RejectionSampler {
                 budget: settings.budget,
             },
+            uniform: settings.uniform,
         })
     }
 
@@ -259,7 +272,10 @@ impl CappedSampler {
         exact.prepare(place)?;
         let (beta, z) = exact.beta(igw, place)?;
         let mut rng = EventRng::new(seed, event, Stream::Action);
+        let at_random = 0.0 < self.uniform && rng.unit() < self.uniform;
+        let most = exact.most(place);
         let accepted = match exact {
+            _ if at_random => draw_at_random(&place.proposer, &mut rng, place.proposals)?,
             Exact::Line(line) => line.sample(
                 igw,
                 beta,
@@ -278,7 +294,8 @@ impl CappedSampler {
             certificate: exact::certificate(beta, z),
             proposals: accepted.proposals,
             z: NormalizingConstant::exact(z),
-            most: exact.most(place),
+            uniform: self.uniform,
+            most,
         })
     }
 
@@ -327,6 +344,7 @@ impl CappedSampler {
             certificate,
             proposals: accepted.proposals,
             z,
+            uniform: 0.0,
             most: 1.0,
         })
     }
@@ -347,6 +365,20 @@ impl CappedSampler {
         let draws = Draws::new(place.seen, &mut rng, &mut more);
         self.normalizer.certify(igw, &mut draws.within(MOST_DRAWS))
     }
+}
+
+/// One draw of μ.
+fn draw_at_random<X: ?Sized, A: Action>(
+    proposer: &Proposer<'_, X, A>,
+    rng: &mut EventRng,
+    work: &mut Proposals<A>,
+) -> Result<Accepted<A>, SampleError> {
+    proposer.draw(1, rng, work)?;
+    Ok(Accepted {
+        action: work.actions.get(0),
+        fhat: work.fhats[0],
+        proposals: 1,
+    })
 }
 
 impl<X: ?Sized, A: Action> DrawScope<'_, X, A> {

@@ -12,7 +12,7 @@ use crate::sampling::{NormalizingConstant, SampleError};
 /// |----------|----------------------------------------------|
 /// | a, dP/dμ | `action`, `propensity` and its `density_kind` |
 /// | τ, w, γ  | `tau`, `tau_index`, `tau_probability`, `gamma` |
-/// | g        | `capped_igw.g`                                   |
+/// | g, ε     | `capped_igw.g`, `capped_igw.uniform`             |
 /// | β, κ∞, δ | `capped_igw.certificate`, with the draws it took |
 /// | z        | `capped_igw.z`, with its number of fresh draws   |
 /// | max 1/p  | `capped_igw.largest_inverse_density`             |
@@ -51,12 +51,15 @@ pub struct Decision<A> {
     pub settings_version: u32,
 }
 
-/// The parts of CappedIGW's density g/z.
+/// The parts of CappedIGW's density (1 − ε)·g/z + ε.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CappedDraw {
     /// g(a; β). The paper logs this; it is off by the factor κ = 1/z.
     #[serde(deserialize_with = "checked_number::positive")]
     pub g: f64,
+    /// ε, the share of decisions drawn from μ; 0 where z is estimated.
+    #[serde(deserialize_with = "checked_number::share")]
+    pub uniform: f64,
     /// β, and how it was certified.
     pub certificate: Certificate,
     /// z(β), exact or estimated without bias.

@@ -4,7 +4,9 @@
 //!
 //! p(a) = g(a; β)/z(β),  g(a; β) = τ / (1 + γ (f̂(x, a) − β)₊)
 //!
-//! and τ and γ say how greedy it is. γ grows as batches are learned, by a [`GammaSchedule`]. τ is drawn from a grid by
+//! or, where z is exact and a share ε of the decisions is drawn from μ, (1 − ε)·g/z + ε.
+//!
+//! and τ and γ say how greedy it is. γ grows as events are learned, by a [`GammaSchedule`]. τ is drawn from a grid by
 //! [`Corral`], which learns which τ pays. The other explorers, under `greedy/`, are baselines; most of them put a point
 //! mass on the greedy action.
 //!
@@ -20,7 +22,7 @@ pub(crate) use capped_igw::Workspace;
 pub use capped_igw::{CappedIgw, Normalization};
 pub use corral::{Corral, CorralUpdate, geometric_taus};
 pub use decision::{CappedDraw, DecideError, Decision, DensityKind, Observed, TauDraw};
-pub use gamma_schedule::GammaSchedule;
+pub use gamma_schedule::{GammaSchedule, Learned};
 
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +98,8 @@ impl Explorer {
             Self::CappedIgw(capped) => {
                 let budget = capped.budget as f64;
                 OutOfRange::unless(1.0 <= budget, "budget", budget, "[1, inf)")?;
+                let uniform = capped.uniform;
+                OutOfRange::unless((0.0..=1.0).contains(&uniform), "uniform", uniform, "[0, 1]")?;
                 if capped.normalization == Normalization::Exact
                     && !capped_igw::can_be_exact(measure, oracle)
                 {
@@ -129,7 +133,7 @@ pub(crate) struct Smoothness<'a> {
     /// The index of the τ played.
     pub index: usize,
     pub schedule: &'a GammaSchedule,
-    pub batches: u64,
+    pub learned: Learned,
     pub density: DensityKind,
 }
 
@@ -140,7 +144,7 @@ impl Smoothness<'_> {
     }
 
     fn at(&self, tau: f64) -> (f64, f64) {
-        (tau, self.schedule.gamma(self.batches, tau))
+        (tau, self.schedule.gamma(&self.learned, tau))
     }
 
     /// (w, τ, γ) of each τ of the grid.
@@ -192,6 +196,7 @@ impl Player {
                 };
                 let drawn = sampler.draw(&igw, &mut place, key)?;
                 let g = igw.weight(drawn.fhat, drawn.certificate.beta);
+                let uniform = drawn.uniform;
                 let (density, least) = match smoothness.density {
                     DensityKind::Conditional => {
                         let least = igw.weight(drawn.most, drawn.certificate.beta);
@@ -201,11 +206,14 @@ impl Player {
                         sampler.marginal_densities(smoothness.grid(), drawn.fhat, &mut place)?
                     }
                 };
+                let [density, least] =
+                    [density, least].map(|density| (1.0 - uniform) * density + uniform);
                 Ok(Choice {
                     action: drawn.action,
                     propensity: Propensity::Density(Density::new(density)?),
                     capped_igw: Some(CappedDraw {
                         g,
+                        uniform,
                         certificate: drawn.certificate,
                         z: drawn.z,
                         // Rounding keeps the order of f̂, so that no density's own inverse is above it. A γ beyond all
@@ -276,6 +284,7 @@ fn choose_greedy<X: ?Sized, A: Action, M: GreedyMixture>(
 /// CappedIGW at τ = 1.
 const UNIFORM: CappedDraw = CappedDraw {
     g: 1.0,
+    uniform: 0.0,
     certificate: Certificate::UNIFORM,
     z: NormalizingConstant {
         value: 1.0,

@@ -14,6 +14,7 @@ const FRAME: Frame = Frame {
 struct Content<'a> {
     settings: Settings,
     batches: u64,
+    events: u64,
     inverse_weights: Vec<f64>,
     #[serde(borrow)]
     oracle: &'a [u8],
@@ -25,6 +26,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         let content = postcard::to_stdvec(&Content {
             settings: self.settings.clone(),
             batches: self.batches,
+            events: self.events,
             inverse_weights: self.corral.inverses().to_vec(),
             oracle: &self.oracle.save(),
         })
@@ -54,6 +56,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         self.oracle.load(content.oracle)?;
         self.settings = content.settings;
         self.batches = content.batches;
+        self.events = content.events;
         if let Some(player) = player {
             self.player = player;
         }
@@ -192,6 +195,7 @@ mod tests {
             let mut content = Content {
                 settings: learner.settings().clone(),
                 batches: 3,
+                events: 3,
                 inverse_weights: learner.corral().inverses().to_vec(),
                 oracle: &state,
             };

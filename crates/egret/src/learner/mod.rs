@@ -23,8 +23,8 @@ use rayon::prelude::*;
 
 use crate::event::{Action, Batch, ContextError};
 use crate::explorer::{
-    Corral, CorralUpdate, DecideError, Decision, Observed, Player, Smoothness, TauDraw, Workspace,
-    greedy,
+    Corral, CorralUpdate, DecideError, Decision, Learned, Observed, Player, Smoothness, TauDraw,
+    Workspace, greedy,
 };
 use crate::measure::ReferenceMeasure;
 use crate::normalizer::Normalizer;
@@ -96,6 +96,7 @@ pub struct Learner<X: ?Sized, A: Action> {
     pub(crate) player: Player,
     pub(crate) corral: Corral,
     pub(crate) batches: u64,
+    pub(crate) events: u64,
     workspaces: Pool<Workspace<A>>,
 }
 
@@ -114,6 +115,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             player,
             corral,
             batches: 0,
+            events: 0,
             workspaces: Pool::default(),
         })
     }
@@ -136,6 +138,15 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
     /// How many batches were learned; decisions carry the number.
     pub fn batches_learned(&self) -> u64 {
         self.batches
+    }
+
+    /// What γ follows.
+    pub fn learned(&self) -> Learned {
+        Learned {
+            batches: self.batches,
+            events: self.events,
+            squared_error: self.oracle.squared_error(),
+        }
     }
 
     /// The grid of τ and its probabilities; the single τ = 1 for explorers without τ.
@@ -186,7 +197,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             corral: &self.corral,
             index,
             schedule: &self.settings.gamma,
-            batches: self.batches,
+            learned: self.learned(),
             density: self.settings.density,
         };
         let (tau, gamma) = smoothness.played();
@@ -295,6 +306,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             .update(updates)
             .expect("the events were checked");
         self.batches = self.batches.saturating_add(1);
+        self.events = self.events.saturating_add(observed.len() as u64);
         Ok(())
     }
 

@@ -39,6 +39,7 @@ fn first_difference<A: PartialEq>(a: &Decision<A>, b: &Decision<A>) -> Option<&'
             let (a_proof, b_proof) = (&a.certificate, &b.certificate);
             [
                 ("g", bits(a.g, b.g)),
+                ("uniform", bits(a.uniform, b.uniform)),
                 ("beta", bits(a_proof.beta, b_proof.beta)),
                 ("guarantee", a_proof.certified_by == b_proof.certified_by),
                 ("kappa_inf", bits(a_proof.kappa_inf, b_proof.kappa_inf)),

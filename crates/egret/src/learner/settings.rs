@@ -12,8 +12,8 @@ use crate::oracle::RegressionOracle;
 ///
 /// | field              | default                     | paper's online experiments | why the default                                    |
 /// |--------------------|-----------------------------|----------------------------|----------------------------------------------------|
-/// | `explorer`         | CappedIGW, κ∞ = 4, δ = 0.05 | the same                   |                                                    |
-/// | `gamma`            | 300 + 10·t                  | 1 + 18·t                   | few decisions at random; t counts batches learned  |
+/// | `explorer`         | CappedIGW, κ∞ = 4, δ = 0.05, ε = 0.02 | the same, ε = 0  | a log that says something about any policy         |
+/// | `gamma`            | (100 + 3·t)/(2σ), t events  | 1 + 18·t, t batches        | the same in any units and in any batches           |
 /// | `taus`             | 64 alone                    | 12 from 6 to 1024          | Corral over many τ costs more than the best of them gains |
 /// | `eta`              | 0.3/12                      | the same                   | one τ needs none                                   |
 /// | `density`          | given τ                     | –                          | unbiased whatever the normalizer                   |
@@ -45,7 +45,11 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            gamma: GammaSchedule::power(300.0, 10.0, 1.0).expect("in range"),
+            explorer: Explorer::CappedIgw(CappedIgw {
+                uniform: 0.02,
+                ..CappedIgw::default()
+            }),
+            gamma: GammaSchedule::per_error(100.0, 3.0).expect("in range"),
             taus: vec![64.0],
             ..Self::paper()
         }
@@ -65,6 +69,33 @@ impl Settings {
             seed: 0,
             settings_version: 0,
         }
+    }
+
+    /// The same settings with another exploration budget: at least so many effective events in 1,000 for uniform play, where
+    /// z is computed.
+    ///
+    /// | way to say it                                  | call                                     |
+    /// |------------------------------------------------|------------------------------------------|
+    /// | "30 effective events in 1,000"                 | `with_effective_events(30.0)`            |
+    /// | "at most 2% of what can be gained over uniform" | `with_effective_events(20.0)`           |
+    /// | the paper's schedule, and no floor             | `Settings::paper()`                      |
+    ///
+    /// Of n decisions with densities p, n²/Σ ∫ dμ/p are effective for uniform play. With the share ε = effective/1000 drawn from
+    /// μ, ∫ dμ/p is at most 1/ε, and at most ε of the difference between uniform play and the best is lost.
+    ///
+    /// ```
+    /// use egret::{Explorer, Settings};
+    ///
+    /// let settings = Settings::default().with_effective_events(50.0);
+    /// assert!(matches!(settings.explorer, Explorer::CappedIgw(capped) if capped.uniform == 0.05));
+    /// ```
+    ///
+    /// An explorer other than CappedIGW stays as it is. Numbers outside [0, 1000] are refused where the model is made.
+    pub fn with_effective_events(mut self, per_1000: f64) -> Self {
+        if let Explorer::CappedIgw(capped) = &mut self.explorer {
+            capped.uniform = per_1000 / 1_000.0;
+        }
+        self
     }
 
     /// The same settings under another seed.

@@ -9,6 +9,7 @@
 //! |-----------------------------------------------------------|---------------------------------------------------|
 //! | [`ArgminDispersion`], [`LatentOutcome`]                   | a best action, and how the loss grows away from it |
 //! | [`CurveNetwork`], [`FourierRegression`], [`LinearRegression`] | a curve of any shape, from features of the action |
+//! | [`LocalRegression`]                                       | least squares around each of a few actions        |
 //! | [`Aggregation`], [`PiecewiseConstant`], [`FunctionOracle`] | several oracles, a step function, your own function |
 
 pub(crate) mod argmin;
@@ -16,6 +17,7 @@ pub(crate) mod combine;
 pub(crate) mod features;
 pub(crate) mod fourier;
 pub(crate) mod linear_regression;
+pub(crate) mod local;
 pub(crate) mod network;
 pub(crate) mod optimizer;
 pub(crate) mod size;
@@ -36,6 +38,7 @@ pub use features::{
 };
 pub use fourier::{FourierRegression, FourierSettings};
 pub use linear_regression::{Forecaster, LinearRegression};
+pub use local::regression::{LocalRegression, LocalSettings};
 pub use network::curves::{CurveNetwork, CurveSettings};
 pub use network::outcomes::{LatentOutcome, LatentOutcomeSettings};
 pub use optimizer::adam::LearningRate;
@@ -77,6 +80,13 @@ pub trait RegressionOracle<X: ?Sized, A: Action>: Send + Sync {
     /// not change where the new features are 0. Returns whether it reads them. After an error the oracle is of no use.
     fn grow(&mut self, _dim: usize) -> Result<bool, GrowError> {
         Err(GrowError::Oracle(std::any::type_name::<Self>()))
+    }
+
+    /// The mean squared error of recent predictions, each made before its loss was learned; none if it does not keep count.
+    ///
+    /// A [`GammaSchedule`](crate::GammaSchedule) may follow it: differences of f̂ mean more where f̂ errs less.
+    fn squared_error(&self) -> Option<f64> {
+        None
     }
 
     /// The monotone pieces on an interval, if the oracle knows them.

@@ -3,6 +3,7 @@
 use crate::numeric::OutOfRange;
 use crate::oracle::OracleSpec;
 use crate::oracle::linear_regression::MOST_GROWN;
+use crate::oracle::local::{context_features::ContextFeatures, least_squares};
 use crate::oracle::network::context::MOST_DENSE;
 
 /// The numbers of an oracle that has learned nothing. Counts stop at the largest `usize`.
@@ -91,6 +92,12 @@ impl OracleSpec {
                     saved: times(2, action_dim),
                     derived: directions.saturating_add(*cosines),
                 })
+            }
+            // Two regressions at each place: weights, and half a matrix.
+            Self::Local { places, .. } => {
+                let length = ContextFeatures::len(first);
+                let numbers = least_squares::size(length).saturating_add(length);
+                Size::saved(times(times(2, *places), numbers))
             }
             Self::PiecewiseConstant { cells, of } => of.size(widths, action_dim).plus(Size {
                 saved: 0,

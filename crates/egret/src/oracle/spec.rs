@@ -8,8 +8,8 @@ use crate::numeric::OutOfRange;
 use crate::oracle::{
     ActionFeatures, Aggregation, ArgminDispersion, Bilinear, CurveNetwork, CurveSettings,
     Forecaster, FourierRegression, FourierSettings, GrowError, LatentOutcome,
-    LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, NetworkArgmin,
-    PiecewiseConstant, RegressionOracle, ScalarFeatures, Scaling,
+    LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LocalRegression,
+    LocalSettings, NetworkArgmin, PiecewiseConstant, RegressionOracle, ScalarFeatures, Scaling,
 };
 
 /// A regression oracle as data: kind and settings, nothing learned. It parses from a short text.
@@ -22,13 +22,14 @@ use crate::oracle::{
 /// | `Fourier`           | `fourier`             | any                 | linear in random Fourier features                |
 /// | `LatentOutcome`     | `latent-outcome`      | interval            | a distribution over best actions, from a network |
 /// | `Curves`            | `curves`              | any                 | a curve over actions, from a network             |
+/// | `Local`             | `local`               | interval            | least squares around each of a few actions       |
 /// | `Aggregation`       | `a+b`                 | those of `a` and `b` | almost as well as the best of them (Vovk)       |
 /// | `PiecewiseConstant` | `(…)@128`             | interval            | another as a step function of 128 cells, so κ = 1 |
 ///
 /// ```
 /// use egret::OracleSpec;
 ///
-/// let oracle: OracleSpec = "(latent-outcome+curves:cosines=16,seed=1)@128".parse()?;
+/// let oracle: OracleSpec = "(latent-outcome+curves:cosines=16,seed=1+local)@128".parse()?;
 /// assert_eq!(oracle, OracleSpec::default_on_interval(0));
 /// # Ok::<(), egret::OracleTextError>(())
 /// ```
@@ -82,6 +83,13 @@ pub enum OracleSpec {
         /// Seed of the starting weights and of the choice of past events to learn again.
         seed: u64,
     },
+    /// [`LocalRegression`].
+    Local {
+        /// How many actions there is a regression around.
+        places: usize,
+        /// How many events the regressions that forget remember.
+        memory: f64,
+    },
     /// [`PiecewiseConstant`] version of another oracle.
     PiecewiseConstant {
         /// How many cells.
@@ -132,9 +140,10 @@ impl OracleSpec {
         }
     }
 
-    /// The default on an interval: `(latent-outcome+curves:cosines=16)@128`.
+    /// The default on an interval: `(latent-outcome+curves:cosines=16+local)@128`.
     ///
-    /// The aggregation of a [`LatentOutcome`] and a [`CurveNetwork`], made [`PiecewiseConstant`] over 128 cells.
+    /// The aggregation of a [`LatentOutcome`], a [`CurveNetwork`] and a [`LocalRegression`], made [`PiecewiseConstant`] over
+    /// 128 cells.
     pub fn default_on_interval(seed: u64) -> Self {
         let hidden = [32, 32];
         let outcomes = Self::LatentOutcome {
@@ -147,9 +156,11 @@ impl OracleSpec {
             hidden,
             seed: seed.wrapping_add(1),
         };
+        let LocalSettings { places, memory, .. } = LocalSettings::default();
+        let local = Self::Local { places, memory };
         Self::PiecewiseConstant {
             cells: 128,
-            of: Box::new(Self::Aggregation(vec![outcomes, curves])),
+            of: Box::new(Self::Aggregation(vec![outcomes, curves, local])),
         }
     }
 
@@ -235,7 +246,7 @@ impl OracleSpec {
                 }
             }
             Self::PiecewiseConstant { of, .. } => of.move_seeds(by),
-            Self::LeastSquares { .. } => {}
+            Self::LeastSquares { .. } | Self::Local { .. } => {}
         }
     }
 
@@ -250,9 +261,10 @@ impl OracleSpec {
         E: ActionFeatures<A> + Clone + 'static,
     {
         Ok(match *self {
-            Self::Argmin { .. } | Self::LatentOutcome { .. } | Self::PiecewiseConstant { .. } => {
-                on_interval(self)?
-            }
+            Self::Argmin { .. }
+            | Self::LatentOutcome { .. }
+            | Self::Local { .. }
+            | Self::PiecewiseConstant { .. } => on_interval(self)?,
             Self::LeastSquares {
                 forecaster,
                 lambda,
@@ -343,6 +355,14 @@ impl OracleSpec {
                         seed,
                     },
                 )?),
+                Self::Local { places, memory } => Box::new(LocalRegression::new(
+                    bounds,
+                    LocalSettings {
+                        context_dim,
+                        places,
+                        memory,
+                    },
+                )?),
                 Self::PiecewiseConstant { cells, ref of } => Box::new(PiecewiseConstant::new(
                     of.on(bounds, context_dim)?,
                     bounds,
@@ -369,7 +389,7 @@ pub enum OracleSpecError {
     OutOfRange(#[from] OutOfRange),
     /// An oracle for intervals was asked for on another action space.
     #[error(
-        "argmin, latent-outcome and @CELLS need actions on an interval: choose ridge, vaw, fourier or curves for this \
+        "argmin, latent-outcome, local and @CELLS need actions on an interval: choose ridge, vaw, fourier or curves for this \
          action space"
     )]
     NotAnInterval,

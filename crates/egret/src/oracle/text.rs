@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use crate::codec::{ShortText, ShortTextError};
 use crate::numeric::OutOfRange;
-use crate::oracle::{Forecaster, LearningRate, OracleSpec, spec::DEEPEST};
+use crate::oracle::{Forecaster, LearningRate, LocalSettings, OracleSpec, spec::DEEPEST};
 
 /// Parses the short form that commands use. Options left out have their defaults; seeds default to 0.
 ///
@@ -16,8 +16,9 @@ use crate::oracle::{Forecaster, LearningRate, OracleSpec, spec::DEEPEST};
 /// | `fourier:features=256,scale=1`           | random Fourier features                                        |
 /// | `latent-outcome:outcomes=32,hidden=32x32` | a distribution over best actions, from a network              |
 /// | `curves:cosines=32,hidden=32x32`         | a curve over actions, from a network                           |
+/// | `local:places=16,memory=4000`            | least squares around each of a few actions                     |
 /// | `ridge+fourier`                          | Vovk's aggregation of both                                     |
-/// | `(latent-outcome+curves)@128`            | piecewise constant over 128 cells                              |
+/// | `(latent-outcome+curves+local)@128`      | piecewise constant over 128 cells                              |
 impl FromStr for OracleSpec {
     type Err = OracleTextError;
 
@@ -119,6 +120,13 @@ fn named(text: &str) -> Result<OracleSpec, OracleTextError> {
             hidden: text.optional("hidden")?.unwrap_or(Hidden([32, 32])).0,
             seed: seed(&mut text)?,
         },
+        "local" => {
+            let LocalSettings { places, memory, .. } = LocalSettings::default();
+            OracleSpec::Local {
+                places: text.optional("places")?.unwrap_or(places),
+                memory: text.optional("memory")?.unwrap_or(memory),
+            }
+        }
         other => {
             return Err(OracleTextError::Unknown {
                 text: other.to_owned(),
@@ -200,6 +208,7 @@ impl fmt::Display for OracleSpec {
                 write!(f, "curves:cosines={cosines},hidden={first}x{second}")?;
                 seeded(f, *seed)
             }
+            Self::Local { places, memory } => write!(f, "local:places={places},memory={memory}"),
             Self::Aggregation(members) => {
                 for (place, member) in members.iter().enumerate() {
                     f.write_str(if place == 0 { "" } else { "+" })?;
@@ -269,7 +278,8 @@ mod tests {
         assert_eq!("argmin".parse(), Ok(OracleSpec::paper()));
         assert_eq!(
             OracleSpec::default_on_interval(0).to_string(),
-            "(latent-outcome:outcomes=32,hidden=32x32+curves:cosines=16,hidden=32x32,seed=1)@128"
+            "(latent-outcome:outcomes=32,hidden=32x32+curves:cosines=16,hidden=32x32,seed=1\
+             +local:places=16,memory=4000)@128"
         );
     }
 

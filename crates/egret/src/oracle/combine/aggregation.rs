@@ -16,8 +16,13 @@ use crate::oracle::{Example, GrowError, RegressionOracle, features::limits::chec
 ///
 /// Σ (f̂ − ℓ)² ≤ minᵢ Σ (fᵢ − ℓ)² + ln(N)/2
 ///
+/// if no weight ever falls to the least, e⁻¹⁰ of the best: no member falls further, so that one that becomes the best
+/// after the world moved is followed within some dozen errors. Holding them up costs at most (N − 1)·e⁻¹⁰/2 more for each
+/// example.
+///
 /// An example of weight w counts w times its square; beyond weight 1 the bound need not hold. The weights wᵢ are updated
-/// with the predictions that the members made before they learned from the batch.
+/// with the predictions that the members made before they learned from the batch. Members of the least weight are not
+/// asked for predictions, except where they learn.
 ///
 /// A member that accepts a context in `prepare` and predicts a number for an action must accept both in `learn`. The
 /// oracles of this crate do, for features up to 1e30. If a member fails there, those before it have learned and the
@@ -41,13 +46,25 @@ use crate::oracle::{Example, GrowError, RegressionOracle, features::limits::chec
 /// ```
 pub struct Aggregation<X: ?Sized, A: Action> {
     members: Vec<Box<dyn RegressionOracle<X, A>>>,
-    /// Σ (fᵢ − ℓ)² beyond that of the best member.
+    /// Σ (fᵢ − ℓ)² beyond that of the best member, at most [`MOST_EXCESS`].
     excess: Vec<f64>,
+    /// The mean of (f̂ − ℓ)² over the last examples, and how many were learned.
+    error: f64,
+    examples: u64,
     buffers: Pool<Vec<f64>>,
 }
 
 /// The largest η at which one prediction can replace a mixture, for losses and predictions in [0, 1].
 const ETA: f64 = 2.0;
+
+/// Where the excess of a member ends: its weight is then e⁻¹⁰ of the best.
+const MOST_EXCESS: f64 = 5.0;
+
+/// The mean squared error is over about so many examples.
+const ERROR_HORIZON: u64 = 5_000;
+
+/// The largest variance of losses in [0, 1], where the mean squared error starts.
+const LARGEST_ERROR: f64 = 0.25;
 
 impl<X: ?Sized, A: Action> Aggregation<X, A> {
     /// At least one member; all have the same weight at first.
@@ -55,12 +72,15 @@ impl<X: ?Sized, A: Action> Aggregation<X, A> {
         check_count("members", members.len())?;
         Ok(Self {
             excess: vec![0.0; members.len()],
+            error: LARGEST_ERROR,
+            examples: 0,
             members,
             buffers: Pool::default(),
         })
     }
 
-    /// The weight of each member, in order; they add up to 1 except for rounding.
+    /// The weight of each member, in order; they add up to 1 except for rounding. Members of the least weight are left out
+    /// of predictions, and have 0 here.
     pub fn weights(&self) -> Vec<f64> {
         let mut weights = Vec::new();
         self.append_weights(&mut weights);
@@ -69,7 +89,10 @@ impl<X: ?Sized, A: Action> Aggregation<X, A> {
 
     fn append_weights(&self, out: &mut Vec<f64>) {
         let start = out.len();
-        out.extend(self.excess.iter().map(|excess| libm::exp(-ETA * excess)));
+        out.extend(self.excess.iter().map(|&excess| match excess {
+            MOST_EXCESS => 0.0,
+            excess => libm::exp(-ETA * excess),
+        }));
         let total: f64 = out[start..].iter().sum();
         for weight in &mut out[start..] {
             *weight /= total;
@@ -78,11 +101,15 @@ impl<X: ?Sized, A: Action> Aggregation<X, A> {
 }
 
 impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
-    /// The weights; then for each member how many numbers it prepared, and these.
+    /// The weights; then for each member that has one how many numbers it prepared, and these.
     fn prepare(&self, x: &X, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
+        let start = prepared.len();
         self.append_weights(prepared);
         self.buffers.with(|buffer| {
-            for member in &self.members {
+            for (place, member) in self.members.iter().enumerate() {
+                if prepared[start + place] == 0.0 {
+                    continue;
+                }
                 buffer.clear();
                 member.prepare(x, buffer)?;
                 prepared.push(buffer.len() as f64);
@@ -95,6 +122,13 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
     fn predict(&self, x: &X, prepared: &[f64], actions: &A::Batch, out: &mut [f64]) {
         let n = out.len();
         let (weights, mut rest) = prepared.split_at(self.members.len());
+        if let Some(alone) = weights.iter().position(|&weight| weight == 1.0) {
+            self.members[alone].predict(x, &rest[1..], actions, out);
+            for out in out {
+                *out = out.clamp(0.0, 1.0);
+            }
+            return;
+        }
         self.buffers.with(|buffer| {
             // Σ wᵢ exp(−η (fᵢ − y)²): for y = 0 in `out`, for y = 1 in `at_one`.
             buffer.clear();
@@ -102,29 +136,36 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
             let (fhat, at_one) = buffer.split_at_mut(n);
             out.fill(0.0);
             for (member, &weight) in self.members.iter().zip(weights) {
+                if weight == 0.0 {
+                    continue;
+                }
                 let len = rest[0] as usize;
                 let (own, others) = rest[1..].split_at(len);
                 rest = others;
                 member.predict(x, own, actions, fhat);
                 for ((f, at_zero), at_one) in fhat.iter().zip(&mut *out).zip(&mut *at_one) {
-                    let f = f.clamp(0.0, 1.0);
-                    *at_zero += weight * libm::exp(-ETA * f * f);
-                    *at_one += weight * libm::exp(-ETA * (1.0 - f) * (1.0 - f));
+                    let [zero, one] = mixed(f.clamp(0.0, 1.0));
+                    *at_zero += weight * zero;
+                    *at_one += weight * one;
                 }
             }
             for (out, at_one) in out.iter_mut().zip(at_one) {
-                *out = (0.5 + libm::log(*at_one / *out) / (2.0 * ETA)).clamp(0.0, 1.0);
+                *out = substituted(*out, *at_one);
             }
         });
     }
 
     fn learn(&mut self, batch: &[Example<'_, X, A>]) -> Result<(), ContextError> {
         let mut excess = self.excess.clone();
+        let (mut error_now, mut examples) = (self.error, self.examples);
+        let weights = self.weights();
         let mut action = A::Batch::default();
         let mut prepared = Vec::new();
         for example in batch {
             action.clear();
             action.push(example.action);
+            let (mut at_zero, mut at_one) = (0.0, 0.0);
+            let seen = example.loss.get().clamp(0.0, 1.0);
             for (place, (member, excess)) in self.members.iter().zip(&mut excess).enumerate() {
                 prepared.clear();
                 member.prepare(example.x, &mut prepared)?;
@@ -137,24 +178,35 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
                     )));
                 }
                 // Both in [0, 1], as the bound requires; members see a pseudo-loss unclamped.
-                let error = fhat[0].clamp(0.0, 1.0) - example.loss.get().clamp(0.0, 1.0);
+                let fhat = fhat[0].clamp(0.0, 1.0);
+                let error = fhat - seen;
                 // The upper end keeps differences of the largest sums from being NaN.
                 *excess = (*excess + example.weight.get() * error * error).min(1e300);
+                let [zero, one] = mixed(fhat);
+                at_zero += weights[place] * zero;
+                at_one += weights[place] * one;
             }
+            examples += 1;
+            let error = substituted(at_zero, at_one) - seen;
+            error_now += (error * error - error_now) / examples.min(ERROR_HORIZON) as f64;
         }
         for member in &mut self.members {
             member.learn(batch)?;
         }
         let least = excess.iter().copied().fold(f64::INFINITY, f64::min);
         for (old, new) in self.excess.iter_mut().zip(excess) {
-            *old = new - least;
+            *old = (new - least).min(MOST_EXCESS);
         }
+        self.error = error_now;
+        self.examples = examples;
         Ok(())
     }
 
     fn save(&self) -> Vec<u8> {
         let saved = Saved {
             excess: self.excess.clone(),
+            error: self.error,
+            examples: self.examples,
             members: self.members.iter().map(|member| member.save()).collect(),
         };
         saved_state::to_bytes(KIND, &saved)
@@ -164,8 +216,12 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
         let saved: Saved = saved_state::from_bytes(KIND, state)?;
         let n = self.members.len();
         saved_state::expect_same("members:", &saved.members.len(), &n)?;
-        let allowed = |excess: f64| (0.0..=1e300).contains(&excess);
+        let allowed = |excess: f64| (0.0..=MOST_EXCESS).contains(&excess);
         saved_state::expect_numbers("excess losses", &saved.excess, n, allowed)?;
+        saved_state::expect_count("examples", saved.examples)?;
+        saved_state::expect_numbers("squared error", &[saved.error], 1, |error| {
+            (0.0..=1.0).contains(&error)
+        })?;
         if !saved.excess.contains(&0.0) {
             return Err(LoadError::Invalid("no member is the best".into()));
         }
@@ -179,7 +235,13 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
             }
         }
         self.excess = saved.excess;
+        self.error = saved.error;
+        self.examples = saved.examples;
         Ok(())
+    }
+
+    fn squared_error(&self) -> Option<f64> {
+        Some(self.error)
     }
 
     fn grow(&mut self, dim: usize) -> Result<bool, GrowError> {
@@ -193,9 +255,21 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
 
 const KIND: &str = "aggregation";
 
+/// exp(−η (f − y)²) for y = 0 and y = 1.
+fn mixed(f: f64) -> [f64; 2] {
+    [f, 1.0 - f].map(|error| libm::exp(-ETA * error * error))
+}
+
+/// f̂ from the sums of both over the members.
+fn substituted(at_zero: f64, at_one: f64) -> f64 {
+    (0.5 + libm::log(at_one / at_zero) / (2.0 * ETA)).clamp(0.0, 1.0)
+}
+
 #[derive(Serialize, Deserialize)]
 struct Saved {
     excess: Vec<f64>,
+    error: f64,
+    examples: u64,
     members: Vec<Vec<u8>>,
 }
 
@@ -338,7 +412,51 @@ mod tests {
         oracle.learn(&[heavy(1.0), heavy(1.0)]).expect("numbers");
         assert_eq!(oracle.weights(), [0.0, 1.0]);
         oracle.learn(&[heavy(0.0), heavy(0.0)]).expect("numbers");
-        assert_eq!(oracle.weights(), [0.5, 0.5]);
+        assert_eq!(oracle.weights(), [1.0, 0.0]);
+    }
+
+    /// The best of two members changes after 1,000 examples: it is followed after a few dozen, and the bound holds with what
+    /// holding up costs.
+    #[test]
+    fn a_member_that_becomes_the_best_is_followed() {
+        let mut oracle = told(2);
+        let x = [0.3, 0.7];
+        let mut lost = [0.0; 2];
+        for round in 0..2_000 {
+            let (loss, best) = if round < 1_000 {
+                (0.3, 0.3)
+            } else {
+                (0.7, 0.7)
+            };
+            let fhat = predict(&oracle, &x[..], &[0.0])[0];
+            lost[0] += (fhat - loss) * (fhat - loss);
+            lost[1] += (best - loss) * (best - loss);
+            if round == 1_100 {
+                assert!(0.999 < oracle.weights()[1], "{:?}", oracle.weights());
+            }
+            oracle
+                .learn(&[example(&x[..], &0.0, loss)])
+                .expect("numbers");
+        }
+        // Two members, one change: each time ln(2)/2 at most, the way back from the least weight, and holding up.
+        let bound = libm::log(2.0) + MOST_EXCESS + 2_000.0 * libm::exp(-ETA * MOST_EXCESS) / ETA;
+        assert!(lost[0] - lost[1] < bound, "{lost:?} {bound}");
+    }
+
+    #[test]
+    fn it_knows_its_error() {
+        let mut oracle = told(1);
+        assert_eq!(oracle.squared_error(), Some(0.25));
+        for _ in 0..5_000 {
+            oracle
+                .learn(&[example(&[0.5][..], &0.0, 0.2)])
+                .expect("numbers");
+        }
+        let error = oracle.squared_error().expect("kept");
+        assert!((error - 0.09).abs() < 1e-9, "{error}");
+        let mut other = told(1);
+        other.load(&oracle.save()).expect("the same");
+        assert_eq!(other.squared_error(), Some(error));
     }
 
     #[test]

@@ -63,6 +63,10 @@ impl<A: Action> RegressionOracle<Context, A> for NamedFeatures<A> {
         self.inner.load(state)
     }
 
+    fn squared_error(&self) -> Option<f64> {
+        self.inner.squared_error()
+    }
+
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
         self.inner.monotone_pieces()
     }

@@ -131,6 +131,10 @@ impl<X: ?Sized> RegressionOracle<X, f64> for PiecewiseConstant<X> {
         self.oracle.grow(dim)
     }
 
+    fn squared_error(&self) -> Option<f64> {
+        self.oracle.squared_error()
+    }
+
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
         Some(self)
     }

@@ -1,7 +1,7 @@
 //! What oracles can compute with: numbers within ±10³⁰, counts up to 2²⁴.
 
 use crate::event::{Action, Context, ContextError};
-use crate::numeric::OutOfRange;
+use crate::numeric::{OutOfRange, bounds::Bounds};
 
 /// The largest number that features may hold.
 pub(crate) const LARGEST: f64 = 1e30;
@@ -35,6 +35,18 @@ pub(crate) fn check_action(features: &[f64], action: &impl Action) -> Result<(),
     } else {
         Err(ContextError::Refused(format!(
             "the action {action:?} cannot be read by the features of this oracle"
+        )))
+    }
+}
+
+/// An error unless an example's action lies in the interval.
+pub(crate) fn check_within(bounds: &Bounds, action: f64) -> Result<(), ContextError> {
+    let (low, high) = (bounds.low(), bounds.high());
+    if low <= action && action <= high {
+        Ok(())
+    } else {
+        Err(ContextError::Refused(format!(
+            "the action {action} is not in [{low}, {high}]"
         )))
     }
 }

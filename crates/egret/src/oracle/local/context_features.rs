@@ -1,0 +1,158 @@
+use crate::codec::LoadError;
+use crate::event::Context;
+use crate::numeric::hash::mix;
+use crate::oracle::network::feature_scale::{self, FeatureScale};
+
+/// φ(x), what least squares sees of a context, in any units.
+///
+/// | features of a context | φ                                             |
+/// |-----------------------|-----------------------------------------------|
+/// | up to 31              | 1, s, s² − 1                                  |
+/// | up to 127             | 1, s                                          |
+/// | more                  | 1, s of 127 sums with signs that a hash gives |
+///
+/// s are the features scaled by a [`FeatureScale`]. All but the 1 share a prior variance of 4 for any number of them.
+#[derive(Debug, Clone)]
+pub(crate) struct ContextFeatures {
+    dim: usize,
+    scale: FeatureScale,
+}
+
+/// Squares are left out beyond.
+const MOST_SQUARED: usize = 31;
+
+/// Features are summed beyond: learning costs the square of their number.
+pub(crate) const MOST_COLUMNS: usize = 127;
+
+/// The prior variance of θ·φ without the constant, at a context whose features all are one deviation from their mean.
+const PRIOR_VARIANCE: f64 = 4.0;
+
+impl ContextFeatures {
+    /// For contexts whose first `dim` features count.
+    pub(crate) fn new(dim: usize) -> Self {
+        Self {
+            dim,
+            scale: FeatureScale::new(0..dim.min(MOST_COLUMNS)),
+        }
+    }
+
+    /// How many features count.
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The length of φ.
+    pub(crate) fn len(dim: usize) -> usize {
+        let squares = if dim <= MOST_SQUARED { dim } else { 0 };
+        1 + dim.min(MOST_COLUMNS) + squares
+    }
+
+    /// Updates the scale with one more context; `phi` is scratch space.
+    pub(crate) fn look_at(&mut self, x: &Context, phi: &mut [f64]) {
+        let columns = self.scale.dim();
+        match self.folded(x) {
+            Some(folded) => self.scale.add(&folded, &mut phi[..columns]),
+            None => self.scale.add(x, &mut phi[..columns]),
+        }
+    }
+
+    /// Writes φ(x).
+    pub(crate) fn fill(&self, x: &Context, phi: &mut [f64]) {
+        let columns = self.scale.dim();
+        let (one, rest) = phi.split_at_mut(1);
+        one[0] = 1.0;
+        let (scaled, squares) = rest.split_at_mut(columns);
+        match self.folded(x) {
+            Some(folded) => self.scale.apply(&folded, scaled),
+            None => self.scale.apply(x, scaled),
+        }
+        for (square, s) in squares.iter_mut().zip(&*scaled) {
+            *square = s * s - 1.0;
+        }
+        let factor = (PRIOR_VARIANCE / rest.len().max(1) as f64).sqrt();
+        for value in rest {
+            *value *= factor;
+        }
+    }
+
+    /// The sums of a context with too many features; none if there are few.
+    fn folded(&self, x: &Context) -> Option<Context> {
+        if self.dim <= MOST_COLUMNS {
+            return None;
+        }
+        let mut sums = vec![0.0; MOST_COLUMNS];
+        x.for_each(|feature, value| {
+            if feature < self.dim {
+                let bits = mix(feature as u64);
+                let sign = if bits >> 63 == 0 { 1.0 } else { -1.0 };
+                sums[bits as usize % MOST_COLUMNS] += sign * value;
+            }
+        });
+        Some(Context::dense(sums).expect("features are at most 1e30"))
+    }
+
+    pub(crate) fn state(&self) -> &feature_scale::State {
+        self.scale.state()
+    }
+
+    pub(crate) fn check(&self, state: &feature_scale::State) -> Result<(), LoadError> {
+        self.scale.check(state)
+    }
+
+    pub(crate) fn restore(&mut self, state: feature_scale::State) {
+        self.scale.restore(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(features: &ContextFeatures, x: &Context) -> Vec<f64> {
+        let mut phi = vec![0.0; ContextFeatures::len(x.dim())];
+        features.fill(x, &mut phi);
+        phi
+    }
+
+    /// Features that have looked at `n` contexts with values of mean 0 and variance 1 times `unit`.
+    fn looked(dim: usize, unit: f64) -> ContextFeatures {
+        let mut features = ContextFeatures::new(dim);
+        let mut scratch = vec![0.0; ContextFeatures::len(dim)];
+        for n in 0..4 {
+            let value = if n % 2 == 0 { unit } else { -unit };
+            let x = Context::dense(vec![value; dim]).expect("finite");
+            features.look_at(&x, &mut scratch);
+        }
+        features
+    }
+
+    #[test]
+    fn units_do_not_matter_and_the_prior_does_not_grow_with_the_features() {
+        for dim in [1, 5, 31, 32, 127] {
+            let ones = Context::dense(vec![1.0; dim]).expect("finite");
+            let large = Context::dense(vec![1000.0; dim]).expect("finite");
+            let phi = filled(&looked(dim, 1.0), &ones);
+            assert_eq!(phi, filled(&looked(dim, 1000.0), &large));
+            assert_eq!(phi[0], 1.0);
+            // One deviation from the mean: s² − 1 is 0.
+            let squares: f64 = phi[1..].iter().map(|v| v * v).sum();
+            let expected = if dim <= MOST_SQUARED { 2.0 } else { 4.0 };
+            assert!((squares - expected).abs() < 1e-12, "{dim}: {squares}");
+        }
+    }
+
+    #[test]
+    fn many_features_are_summed_and_each_is_seen() {
+        let dim = 1000;
+        let features = looked(dim, 1.0);
+        let nothing = filled(&features, &Context::sparse(dim, vec![]).expect("sorted"));
+        assert_eq!(nothing.len(), 1 + MOST_COLUMNS);
+        for feature in 0..dim as u32 {
+            let x = Context::sparse(dim, vec![(feature, 1.0)]).expect("sorted");
+            let changed = filled(&features, &x);
+            let differ = changed.iter().zip(&nothing).filter(|(a, b)| a != b);
+            // A sum over as many features with each sign as with the other never varied.
+            assert!(differ.count() <= 1);
+        }
+    }
+}

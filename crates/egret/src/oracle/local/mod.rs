@@ -1,0 +1,5 @@
+//! Least squares around each of a few actions: convex, so that it has no step size and nothing to outgrow.
+
+pub(crate) mod context_features;
+pub(crate) mod least_squares;
+pub(crate) mod regression;
