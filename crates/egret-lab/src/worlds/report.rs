@@ -230,7 +230,13 @@ impl WorldStudy {
     }
 
     fn losses(&self, rows: &[WorldRow]) -> LinePanels {
+        // A long title is cut at its end: what differs between the worlds of a data set comes first.
+        let title = |name: &str| match name.split_once('/') {
+            Some((set, outcome)) => format!("{outcome}, {set}"),
+            None => name.to_owned(),
+        };
         let panel = |world: &dyn KnownWorld| LineChart {
+            title: title(world.name()),
             reference: best(rows, world).map(|best| (best, "best".to_owned())),
             ..self.loss(world, rows)
         };
