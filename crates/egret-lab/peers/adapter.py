@@ -3,11 +3,13 @@
 In:   one line of JSON: learner, settings, seed, rows, columns
       rows × columns little-endian f64: the context of each decision, without its losses
 Out:  one line of JSON: {"ready": true}, or {"error": why}
-then for each row
-Out:  two little-endian f64: the action in [0, 1], and its density (NaN if the learner has none)
-In:   one little-endian f64: the loss of the action
-and at the end
-Out:  one line of JSON: the nanoseconds spent on predicting, learning, and converting contexts for the library
+then, until the input ends, requests of one letter
+In:   d                             decide the next row
+Out:  three little-endian f64:      the action in [0, 1], its density p, and the mean of 1/p over all actions at this context
+                                    (NaN if the learner does not know them)
+In:   l, one little-endian f64      learn the loss of the first decision whose loss is not known yet
+In:   t                             tell the time
+Out:  one line of JSON:             the nanoseconds spent on predicting, learning, and converting contexts for the library
 
 Times are measured here, around the calls of the library, so that the pipe does not count.
 
@@ -17,24 +19,30 @@ With `--check NAME …` it prints the versions of these packages; null means not
 import json
 import struct
 import sys
+from collections import deque
 from time import perf_counter_ns
 
 
 class Uniform:
-    """Uniform random actions. Needs no package, so that the lab can be tried without one."""
+    """Uniform random actions, on all of [0, 1] or from `low` to `high`. Needs no package, so that the lab can be tried without one."""
 
     def __init__(self, settings, seed, columns):
         import random
 
         self.chance = random.Random(seed)
+        self.low, self.high = settings.get("low", 0.0), settings.get("high", 1.0)
 
     def format(self, x):
         return x
 
     def predict(self, x):
-        return self.chance.random(), 1.0
+        width = self.high - self.low
+        return self.low + width * self.chance.random(), 1.0 / width, None
 
-    def learn(self, x, action, density, loss):
+    def mean_inverse_density(self, choice):
+        return 1.0 if self.high - self.low == 1.0 else float("inf")
+
+    def learn(self, x, choice, loss):
         pass
 
 
@@ -50,15 +58,62 @@ class Cats:
             )
             + f" --random_seed {seed} --quiet"
         )
+        # The density is epsilon everywhere, and more within the bandwidth of one action, never cut at the ends.
+        width, epsilon = 2 * settings["bandwidth"], settings["epsilon"]
+        self.inverse = width / (epsilon + (1 - epsilon) / width) + (1 - width) / epsilon
 
     def format(self, x):
-        return " ".join(f"{place}:{value:.6g}" for place, value in enumerate(x) if value != 0)
+        return features(x)
 
     def predict(self, x):
-        return self.workspace.predict("|x " + x)
+        action, density = self.workspace.predict("|x " + x)
+        return action, density, None
 
-    def learn(self, x, action, density, loss):
+    def mean_inverse_density(self, choice):
+        return self.inverse
+
+    def learn(self, x, choice, loss):
+        action, density, _ = choice
         self.workspace.learn(f"ca {action}:{loss}:{density} |x {x}")
+
+
+class CbExplore:
+    """Vowpal Wabbit's --cb_explore over K buckets; an action is drawn uniformly within the chosen one."""
+
+    def __init__(self, settings, seed, columns):
+        import random
+
+        import vowpalwabbit
+
+        self.count = settings["k"]
+        self.chance = random.Random(seed)
+        self.workspace = vowpalwabbit.Workspace(
+            "--cb_explore {k} {options}".format(**settings) + f" --random_seed {seed} --quiet"
+        )
+
+    def format(self, x):
+        return features(x)
+
+    def predict(self, x):
+        probabilities = self.workspace.predict("|x " + x)
+        (bucket,) = self.chance.choices(range(self.count), probabilities)
+        action = (bucket + self.chance.random()) / self.count
+        return action, probabilities[bucket] * self.count, (bucket, probabilities)
+
+    def mean_inverse_density(self, choice):
+        probabilities = choice[2][1]
+        if min(probabilities) <= 0:
+            return float("inf")
+        return sum(1 / probability for probability in probabilities) / self.count**2
+
+    def learn(self, x, choice, loss):
+        bucket, probabilities = choice[2]
+        self.workspace.learn(f"{bucket + 1}:{loss}:{probabilities[bucket]} |x {x}")
+
+
+def features(x):
+    """A context as Vowpal Wabbit reads it."""
+    return " ".join(f"{place}:{value:.6g}" for place, value in enumerate(x) if value != 0)
 
 
 class Coba:
@@ -86,22 +141,23 @@ class Coba:
             "bandit": lambda: learners.BanditEpsilonLearner(epsilon=settings["epsilon"], seed=seed),
         }[settings["kind"]]()
         self.learner = SafeLearner(learner)
-        self.memory = None
 
     def format(self, x):
         return tuple(x)
 
     def predict(self, x):
         action, probability, extra = self.learner.predict(x, self.actions)
-        self.memory = action, probability, extra
-        return self.middles[action], probability * self.count
+        return self.middles[action], probability * self.count, (action, probability, extra)
 
-    def learn(self, x, action, density, loss):
-        action, probability, extra = self.memory
+    def mean_inverse_density(self, choice):
+        return float("nan")
+
+    def learn(self, x, choice, loss):
+        action, probability, extra = choice[2]
         self.learner.learn(x, action, 1 - loss, probability, **extra)
 
 
-LEARNERS = {"uniform": Uniform, "cats": Cats, "coba": Coba}
+LEARNERS = {"uniform": Uniform, "cats": Cats, "cb_explore": CbExplore, "coba": Coba}
 
 
 def read(stream, count):
@@ -145,21 +201,29 @@ def play():
         return
     say(sink, {"ready": True})
     predicting = learning = formatting = 0
-    for x in contexts:
-        start = perf_counter_ns()
-        x = learner.format(x)
-        formatted = perf_counter_ns()
-        action, density = learner.predict(x)
-        predicted = perf_counter_ns()
-        sink.write(struct.pack("<2d", action, density))
-        sink.flush()
-        (loss,) = struct.unpack("<d", read(source, 8))
-        known = perf_counter_ns()
-        learner.learn(x, action, density, loss)
-        learning += perf_counter_ns() - known
-        predicting += predicted - formatted
-        formatting += formatted - start
-    say(sink, {"predict_ns": predicting, "learn_ns": learning, "format_ns": formatting})
+    contexts.reverse()
+    # Decisions whose losses are not known yet.
+    waiting = deque()
+    while request := source.read(1):
+        if request == b"d":
+            x = contexts.pop()
+            start = perf_counter_ns()
+            x = learner.format(x)
+            formatted = perf_counter_ns()
+            choice = learner.predict(x)
+            predicting += perf_counter_ns() - formatted
+            formatting += formatted - start
+            waiting.append((x, choice))
+            sink.write(struct.pack("<3d", choice[0], choice[1], learner.mean_inverse_density(choice)))
+            sink.flush()
+        elif request == b"l":
+            (loss,) = struct.unpack("<d", read(source, 8))
+            x, choice = waiting.popleft()
+            start = perf_counter_ns()
+            learner.learn(x, choice, loss)
+            learning += perf_counter_ns() - start
+        else:
+            say(sink, {"predict_ns": predicting, "learn_ns": learning, "format_ns": formatting})
 
 
 if len(sys.argv) > 1 and sys.argv[1] == "--check":

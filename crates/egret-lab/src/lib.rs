@@ -94,5 +94,6 @@ pub use run::{
     Stretch, StudyError, Task, read_results, run_all, write_results,
 };
 pub use worlds::{
-    Block, NOISY_WORLDS, NoisyWorld, WorldLearner, WorldRecord, WorldRow, WorldStudy,
+    Block, ChosenPeer, DataOutcome, DataWorld, KnownWorld, NOISY_WORLDS, NoisyRounds, NoisyWorld,
+    WorldLearner, WorldPeers, WorldRecord, WorldRow, WorldStudy,
 };

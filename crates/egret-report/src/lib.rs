@@ -4,7 +4,7 @@
 //!
 //! | you want                                 | type                                                  |
 //! |------------------------------------------|-------------------------------------------------------|
-//! | a chart                                  | [`IntervalChart`], [`LineChart`], [`SpreadChart`]     |
+//! | a chart                                  | [`IntervalChart`], [`LineChart`], [`LinePanels`], [`ScatterChart`], [`SpreadChart`] |
 //! | its files, as SVG and PNG                | [`Picture`]                                           |
 //! | a table for a terminal or a page         | [`Section`]                                           |
 //! | a page of tables and pictures            | [`Page`]                                              |
@@ -41,8 +41,8 @@ pub mod output;
 mod page;
 
 pub use chart::{
-    Axis, ChartError, ConfidenceInterval, IntervalChart, IntervalRow, Line, LineChart, Quantiles,
-    Scale, Series, SpreadChart, SpreadRow,
+    Axis, ChartError, ConfidenceInterval, IntervalChart, IntervalRow, Line, LineChart, LinePanels,
+    Quantiles, Scale, ScatterChart, ScatterSeries, Series, SpreadChart, SpreadRow,
 };
 pub use drawing::{Colour, Picture};
 pub use page::{Claim, ClaimVerdict, Figure, Page, Part, Section};

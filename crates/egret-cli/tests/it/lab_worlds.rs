@@ -103,3 +103,85 @@ fn unknown_worlds_and_learners_are_refused_with_the_list() {
         }
     }
 }
+
+#[test]
+fn data_sets_are_worlds_and_the_default_is_compared_with_each_learner() {
+    let home = folder("lab-worlds-data");
+    let _ = std::fs::remove_dir_all(&home);
+    let (data, results) = (home.join("data"), home.join("results"));
+    std::fs::create_dir_all(&data).expect("made");
+    // The price follows the size, with a town that says nothing.
+    let rows = (0..600).map(|row: u32| {
+        let size = row * 37 % 100;
+        format!(
+            "{size},{},{}\n",
+            ["Porto", "Faro"][row as usize % 2],
+            20 + 3 * size
+        )
+    });
+    let text = String::from("size,town,price\n") + &rows.collect::<String>();
+    std::fs::write(data.join("44025.csv"), text).expect("written");
+    let run = |worlds: &str| {
+        let (data, results) = (data.to_str(), results.to_str());
+        let mut arguments = vec!["lab", "worlds", "--worlds", worlds, "--seeds", "2"];
+        arguments.extend(["--decisions", "4000", "--json"]);
+        arguments.extend(["--data", data.expect("plain letters")]);
+        arguments.extend(["--results", results.expect("plain letters")]);
+        let value: Value = serde_json::from_str(&stdout(egret(&arguments))).expect("JSON");
+        value["worlds"].as_array().expect("a list").clone()
+    };
+    // The name of a set stands for both of its worlds, and the end of a name for all sets that have it.
+    let rows = run("44025_california");
+    let worlds: Vec<_> = rows.iter().map(|row| row["world"].clone()).collect();
+    assert_eq!(worlds[..3], ["44025_california/zero_one"; 3]);
+    assert_eq!(worlds[3..], ["44025_california/sale"; 3]);
+    assert_eq!(run("sale")[..], rows[3..]);
+    let default_share = |world: &Value| {
+        let of = rows
+            .iter()
+            .find(|row| row["world"] == *world && row["learner"] == "default");
+        of.and_then(|row| row["share"].as_f64()).expect("it plays")
+    };
+    for row in &rows {
+        // There are no more rounds than rows.
+        assert_eq!(row["decisions"], 600);
+        let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{row}"));
+        assert!(0.0 <= number(&row["largest_fall"]), "{row}");
+        if row["learner"] == "default" {
+            assert!(row["ahead"].is_null(), "{row}");
+            continue;
+        }
+        let ahead = |key: &str| number(&row["ahead"][key]);
+        let difference = default_share(&row["world"]) - number(&row["share"]);
+        assert!((ahead("mean") - difference).abs() < 1e-9, "{row}");
+        assert!(
+            ahead("low") <= ahead("mean") && ahead("mean") <= ahead("high"),
+            "{row}"
+        );
+    }
+    let zero_one = rows[0]["uniform"].as_f64().expect("a number");
+    // The mean of (y² + (1 − y)²)/2 over labels that are uniform on [0, 1] is 1/3.
+    assert!((zero_one - 1.0 / 3.0).abs() < 0.02, "{zero_one}");
+    for figure in [
+        "losses.svg",
+        "effective.svg",
+        "44025_california-sale-loss.png",
+    ] {
+        assert!(results.join("figures").join(figure).is_file(), "{figure}");
+    }
+}
+
+#[test]
+fn peers_without_their_python_are_refused_before_anything_is_played() {
+    let output = egret(&[
+        "lab",
+        "worlds",
+        "--peers",
+        "vw",
+        "--python",
+        "/no/such/python",
+    ]);
+    assert!(!output.status.success());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("--python PATH"), "{errors}");
+}

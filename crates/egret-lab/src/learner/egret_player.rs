@@ -88,18 +88,15 @@ impl<A: Action> Player<A> for EgretPlayer<A> {
         Ok(self.learner.learn_batch(&events)?)
     }
 
-    fn mean_inverse_density(
-        &self,
-        x: &Context,
-        choice: &Choice<A>,
-    ) -> Result<Option<f64>, PlayError> {
+    fn mean_inverse_density(&self, round: &Round<'_, A>) -> Result<Option<f64>, PlayError> {
+        let choice = &round.choice;
         let (Some(learner), Some(decision)) = (
             (&self.learner as &dyn Any).downcast_ref::<Learner<Context, f64>>(),
             (choice.decision()).and_then(|of| (of as &dyn Any).downcast_ref::<Decision<f64>>()),
         ) else {
             return Ok(None);
         };
-        Ok(mean_inverse_density(learner, x, decision)?)
+        Ok(mean_inverse_density(learner, round.x, decision)?)
     }
 
     fn distance(&self, x: &Context, action: &A) -> Result<Option<f64>, PlayError> {

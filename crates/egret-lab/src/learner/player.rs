@@ -36,12 +36,8 @@ pub trait Player<A> {
     /// Learns from rounds that it decided.
     fn learn(&mut self, rounds: &[Round<'_, A>]) -> Result<(), PlayError>;
 
-    /// ∫ dμ/p of a choice that the player just made for this context, before it learns more, if it can tell.
-    fn mean_inverse_density(
-        &self,
-        _x: &Context,
-        _choice: &Choice<A>,
-    ) -> Result<Option<f64>, PlayError> {
+    /// ∫ dμ/p of a round that the player just decided, before it learns more, if it can tell.
+    fn mean_inverse_density(&self, _round: &Round<'_, A>) -> Result<Option<f64>, PlayError> {
         Ok(None)
     }
 

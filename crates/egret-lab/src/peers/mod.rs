@@ -6,5 +6,6 @@
 mod peer;
 mod study;
 
+pub(crate) use self::peer::PeerFactory;
 pub use self::peer::{Peer, PeerError, PeerPython, PeerRecord};
 pub use self::study::{PeerFamily, PeerRow, PeerStudy};

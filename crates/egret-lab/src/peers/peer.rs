@@ -58,10 +58,10 @@ impl PeerPython {
     }
 }
 
-/// A learner of another library for actions in [0, 1]. It plays through its own process.
+/// A learner of another library for actions on an interval. It plays through its own process.
 ///
-/// The process gets the contexts of a run before the first round, and each loss after its action. The rounds are those that
-/// every other learner meets under the same seed.
+/// The process gets the contexts of a run before the first round, and each loss when the environment's
+/// [feedback](crate::Feedback) says. The rounds are those that every other learner meets under the same seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Peer {
     /// The name shown in tables.
@@ -98,10 +98,8 @@ impl Peer {
             decisions,
         };
         let mut record = run.play(|_| ())?;
-        let times = factory.times.lock();
-        let times = *times.expect("no thread panics while it writes");
-        let times = times.ok_or_else(|| self.failed("it reported no times"))?;
-        record.seconds = 1e-9 * (times.predict_ns + times.learn_ns) as f64;
+        let times = factory.times()?;
+        record.seconds = times.seconds();
         Ok(PeerRecord {
             record,
             format_seconds: 1e-9 * times.format_ns as f64,
@@ -122,14 +120,21 @@ impl Peer {
 
 /// Nanoseconds, as the adapter measured them.
 #[derive(Debug, Clone, Copy, Deserialize)]
-struct Times {
+pub(crate) struct Times {
     predict_ns: u64,
     learn_ns: u64,
     format_ns: u64,
 }
 
+impl Times {
+    /// Seconds of predicting and learning.
+    pub fn seconds(self) -> f64 {
+        1e-9 * (self.predict_ns + self.learn_ns) as f64
+    }
+}
+
 /// A peer, set up for one run.
-struct PeerFactory<'a> {
+pub(crate) struct PeerFactory<'a> {
     peer: &'a Peer,
     python: &'a PeerPython,
     decisions: usize,
@@ -137,13 +142,19 @@ struct PeerFactory<'a> {
 }
 
 impl<'a> PeerFactory<'a> {
-    fn new(peer: &'a Peer, python: &'a PeerPython, decisions: usize) -> Self {
+    pub fn new(peer: &'a Peer, python: &'a PeerPython, decisions: usize) -> Self {
         Self {
             peer,
             python,
             decisions,
             times: Arc::default(),
         }
+    }
+
+    /// The times of the run, once it is played.
+    pub fn times(&self) -> Result<Times, PlayError> {
+        let times = *self.times.lock().expect("no thread panics while it writes");
+        times.ok_or_else(|| self.peer.failed("it reported no times"))
     }
 }
 
@@ -161,6 +172,12 @@ impl LearnerFactory<f64> for PeerFactory<'_> {
         environment: &dyn Environment<f64>,
         seed: u64,
     ) -> Result<Box<dyn Player<f64>>, PlayError> {
+        let bounds = environment.measure().as_line().map(|line| line.bounds());
+        let actions = bounds.ok_or_else(|| {
+            let name = environment.name();
+            self.peer
+                .failed(format_args!("the actions of {name} are no interval"))
+        })?;
         let world = environment.world(seed, self.decisions);
         let (rows, columns) = (world.rounds(), environment.context_dim());
         let mut start = json!({
@@ -187,7 +204,9 @@ impl LearnerFactory<f64> for PeerFactory<'_> {
         }
         Ok(Box::new(PeerPlayer {
             process,
-            left: rows,
+            actions,
+            rows,
+            inverses: Vec::with_capacity(rows),
             times: self.times.clone(),
         }))
     }
@@ -195,33 +214,54 @@ impl LearnerFactory<f64> for PeerFactory<'_> {
 
 struct PeerPlayer {
     process: Process,
-    left: usize,
+    actions: (f64, f64),
+    rows: usize,
+    /// ∫ dμ/p of each decision so far; NaN if the learner does not know it.
+    inverses: Vec<f64>,
     times: Arc<Mutex<Option<Times>>>,
 }
 
-impl Player<f64> for PeerPlayer {
-    fn decide(&mut self, _event: u64, _x: &Context) -> Result<Choice<f64>, PlayError> {
-        let mut bytes = [0; 16];
-        self.process.read(&mut bytes)?;
-        let [action, _density] =
-            [0, 8].map(|at| f64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")));
-        if !(0.0..=1.0).contains(&action) {
-            let why = format!("it chose {action}, expected an action in [0, 1]");
-            return Err(self.process.failed(&why));
-        }
-        Ok(Choice::Plain(action))
-    }
-
-    fn learn(&mut self, rounds: &[Round<'_, f64>]) -> Result<(), PlayError> {
-        for round in rounds {
-            self.process.write(&round.loss.get().to_le_bytes())?;
-            self.left -= 1;
-        }
-        if self.left == 0 {
+impl PeerPlayer {
+    /// Asks for the times once all rows are decided. If losses are learned after that, it asks again.
+    fn note_times(&mut self) -> Result<(), PlayError> {
+        if self.inverses.len() == self.rows {
+            self.process.write(b"t")?;
             let times = self.process.line()?;
             *self.times.lock().expect("no thread panics while it writes") = Some(times);
         }
         Ok(())
+    }
+}
+
+impl Player<f64> for PeerPlayer {
+    fn decide(&mut self, _event: u64, _x: &Context) -> Result<Choice<f64>, PlayError> {
+        self.process.write(b"d")?;
+        let mut bytes = [0; 24];
+        self.process.read(&mut bytes)?;
+        let [share, _density, inverse] = [0, 8, 16]
+            .map(|at| f64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")));
+        if !(0.0..=1.0).contains(&share) {
+            let why = format!("it chose {share}, expected an action in [0, 1]");
+            return Err(self.process.failed(&why));
+        }
+        self.inverses.push(inverse);
+        self.note_times()?;
+        let (low, high) = self.actions;
+        Ok(Choice::Plain(low + (high - low) * share))
+    }
+
+    fn learn(&mut self, rounds: &[Round<'_, f64>]) -> Result<(), PlayError> {
+        for round in rounds {
+            let mut request = [b'l'; 9];
+            request[1..].copy_from_slice(&round.loss.get().to_le_bytes());
+            self.process.write(&request)?;
+        }
+        self.note_times()
+    }
+
+    fn mean_inverse_density(&self, round: &Round<'_, f64>) -> Result<Option<f64>, PlayError> {
+        let inverse = self.inverses[round.event as usize];
+        Ok((!inverse.is_nan()).then_some(inverse))
     }
 }
 
@@ -390,11 +430,16 @@ header = json.loads(source.readline())
 rows, columns = header['rows'], header['columns']
 data = struct.unpack(f'<{rows * columns}d', source.read(8 * rows * columns))
 sink.write(b'{\"ready\": true}\\n'); sink.flush()
-total = 0
-for row in range(rows):
-    sink.write(struct.pack('<2d', data[row * columns], 1)); sink.flush()
-    total += struct.unpack('<d', source.read(8))[0]
-sink.write(json.dumps({'predict_ns': 1000, 'learn_ns': 2000, 'format_ns': round(1e9 * total)}).encode() + b'\\n')
+total = row = 0
+while request := source.read(1):
+    if request == b'd':
+        sink.write(struct.pack('<3d', data[row * columns], 1, 1)); row += 1
+    elif request == b'l':
+        total += struct.unpack('<d', source.read(8))[0]
+    else:
+        times = {'predict_ns': 1000, 'learn_ns': 2000, 'format_ns': round(1e9 * total)}
+        sink.write(json.dumps(times).encode() + b'\\n')
+    sink.flush()
 ";
         let python = PeerPython::with_script(Path::new("python3"), script);
         let played = uniform().play(&python, &ENVIRONMENT, 5, 40);

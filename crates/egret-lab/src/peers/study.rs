@@ -13,6 +13,8 @@ use crate::run::{Journal, Progress, Run, StudyError, Task, run_all};
 pub enum PeerFamily {
     /// Vowpal Wabbit's CATS, with sixteen settings.
     Vw,
+    /// Vowpal Wabbit's `--cb_explore` over buckets, with eight settings.
+    CbExplore,
     /// coba, with four learners.
     Coba,
 }
@@ -21,7 +23,7 @@ impl PeerFamily {
     /// The PyPI packages that it needs.
     pub fn packages(self) -> &'static [&'static str] {
         match self {
-            Self::Vw => &["vowpalwabbit"],
+            Self::Vw | Self::CbExplore => &["vowpalwabbit"],
             Self::Coba => &["coba", "vowpalwabbit"],
         }
     }
@@ -30,14 +32,15 @@ impl PeerFamily {
     pub fn name(self) -> &'static str {
         match self {
             Self::Vw => "VW CATS",
+            Self::CbExplore => "VW cb_explore",
             Self::Coba => "coba",
         }
     }
 
     /// The learners of the library.
     ///
-    /// CATS has K ∈ {8, 16, 32, 64} buckets, bandwidth 1/K or 2/K, `--coin` or `-l 0.5`, and ε = 0.05. coba has no learner for an
-    /// interval, so its learners choose among the centres of sixteen buckets: ε-greedy and SquareCB through Vowpal Wabbit,
+    /// CATS has K ∈ {8, 16, 32, 64} buckets, bandwidth 1/K or 2/K, `--coin` or `-l 0.5`, and ε = 0.05. `--cb_explore` has 16 or 32
+    /// buckets, SquareCB or ε = 0.05, and products of two features or none. coba has no learner for an interval, so its learners choose among the centres of sixteen buckets: ε-greedy and SquareCB through Vowpal Wabbit,
     /// Corral over both, and an ε-greedy bandit that ignores the context.
     pub fn peers(self) -> Vec<Peer> {
         match self {
@@ -54,6 +57,22 @@ impl PeerFamily {
                             "epsilon": 0.05,
                             "options": options,
                         }),
+                    })
+                })
+                .collect(),
+            Self::CbExplore => [16, 32]
+                .into_iter()
+                .flat_map(|k| {
+                    [
+                        (k, "--squarecb", "squarecb"),
+                        (k, "--epsilon 0.05", "ε=0.05"),
+                    ]
+                })
+                .flat_map(|(k, explores, word)| {
+                    [("", ""), (" -q xx", " x·x")].map(|(products, ending)| Peer {
+                        name: format!("VW cb_explore K={k} {word}{ending}"),
+                        learner: "cb_explore".to_owned(),
+                        settings: json!({"k": k, "options": format!("{explores}{products}")}),
                     })
                 })
                 .collect(),
@@ -282,7 +301,7 @@ fn losses(records: &[PeerRecord], dataset: &str, learner: &str) -> Vec<f64> {
 }
 
 fn family(learner: &str) -> &'static str {
-    [PeerFamily::Vw, PeerFamily::Coba]
+    [PeerFamily::Vw, PeerFamily::CbExplore, PeerFamily::Coba]
         .into_iter()
         .map(PeerFamily::name)
         .find(|name| learner.starts_with(name))
@@ -316,6 +335,11 @@ mod tests {
         assert_eq!(peers[3].name, "VW CATS K=8 b=2/K l=0.5");
         assert_eq!(peers[3].settings["bandwidth"], 0.25);
         assert!(names.iter().all(|name| family(name) == "VW CATS"));
+        let explore = PeerFamily::CbExplore.peers();
+        assert_eq!(explore.len(), 8);
+        assert_eq!(explore[7].name, "VW cb_explore K=32 ε=0.05 x·x");
+        assert_eq!(explore[7].settings["options"], "--epsilon 0.05 -q xx");
+        assert!((explore.iter()).all(|peer| family(&peer.name) == "VW cb_explore"));
         let coba = PeerFamily::Coba.peers();
         assert!(coba.iter().all(|peer| family(&peer.name) == "coba"));
     }

@@ -1,12 +1,16 @@
 /// The mean loss f*(x, ·) of every action, for the context of one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum MeanLoss {
-    /// A price a in [5, 50], bought with probability s·σ((w − a)/3); the loss is 1 − a/50 if bought, else 1.
+    /// A price a, bought with probability b·σ((w − a)/s); the loss is 1 − a/h if bought, else 1.
     Price {
         /// w: half of those who buy at all buy at this price.
         worth: f64,
-        /// s: the share of those who buy at all.
+        /// b: the share of those who buy at all.
         buyers: f64,
+        /// s: how slowly the probability of a sale falls with the price.
+        scale: f64,
+        /// h: a sale at this price has the loss 0.
+        highest: f64,
     },
     /// top − max over valleys of depth · exp(−((a − centre)/width)²).
     Valleys {
@@ -26,14 +30,21 @@ pub(super) enum MeanLoss {
     Label { centre: f64, width: f64 },
 }
 
-/// The highest price.
-pub(super) const HIGHEST: f64 = 50.0;
-
 impl MeanLoss {
+    /// |a − centre|.
+    pub fn distance(centre: f64) -> Self {
+        Self::Distance {
+            centre,
+            bottom: 0.0,
+            slope: 1.0,
+            most: 1.0,
+        }
+    }
+
     /// f*(x, a).
     pub fn at(&self, action: f64) -> f64 {
         match *self {
-            Self::Price { .. } => 1.0 - self.sale(action) * action / HIGHEST,
+            Self::Price { highest, .. } => 1.0 - self.sale(action) * action / highest,
             Self::Valleys { top, valleys } => {
                 let depths = valleys.map(|(centre, width, depth)| {
                     let away = (action - centre) / width;
@@ -61,17 +72,28 @@ impl MeanLoss {
     /// The probability of a sale at this price; 0 where nothing is sold.
     pub fn sale(&self, price: f64) -> f64 {
         match *self {
-            Self::Price { worth, buyers } => {
-                buyers / (1.0 + libm::exp(-(worth - price) / PRICE_SCALE))
-            }
+            Self::Price {
+                worth,
+                buyers,
+                scale,
+                ..
+            } => buyers / (1.0 + libm::exp(-(worth - price) / scale)),
             _ => 0.0,
+        }
+    }
+
+    /// The loss of a sale at this price; 1 where nothing is sold.
+    pub fn sold(&self, price: f64) -> f64 {
+        match *self {
+            Self::Price { highest, .. } => 1.0 - price / highest,
+            _ => 1.0,
         }
     }
 
     /// An action of the least mean loss.
     pub fn best(&self) -> f64 {
         match *self {
-            Self::Price { worth, .. } => best_price(worth),
+            Self::Price { worth, scale, .. } => best_price(worth, scale),
             Self::Valleys { valleys, .. } => {
                 let [first, second] = valleys;
                 if first.2 < second.2 {
@@ -96,16 +118,13 @@ impl MeanLoss {
     }
 }
 
-/// How fast the probability of a sale falls with the price.
-const PRICE_SCALE: f64 = 3.0;
-
-/// The price a that earns most: a·σ((w − a)/s) has its maximum at a = s·(1 + v) with v·eᵛ = exp(w/s − 1).
-fn best_price(worth: f64) -> f64 {
-    let log = worth / PRICE_SCALE - 1.0;
-    // v + ln v = log, by Newton's method. Worths are at least 15, so that v is above 1.
-    let mut v = log.max(1.0);
+/// The price a that earns most: a·σ((w − a)/s) has its maximum at a = s·(1 + v) with v·eᵛ = z = exp(w/s − 1).
+fn best_price(worth: f64, scale: f64) -> f64 {
+    let log = worth / scale - 1.0;
+    // v + ln v = log, by Newton's method. It rises to the solution from below, where z/(1 + z) lies.
+    let mut v = 1.0 / (1.0 + libm::exp(-log));
     for _ in 0..20 {
         v -= (v + libm::log(v) - log) * v / (1.0 + v);
     }
-    PRICE_SCALE * (1.0 + v)
+    scale * (1.0 + v)
 }

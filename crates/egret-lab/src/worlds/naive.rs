@@ -56,11 +56,7 @@ impl Player<f64> for Naive {
     }
 
     /// The density is ε everywhere, and 16·(1 − ε) more in one bucket.
-    fn mean_inverse_density(
-        &self,
-        _x: &Context,
-        _choice: &Choice<f64>,
-    ) -> Result<Option<f64>, PlayError> {
+    fn mean_inverse_density(&self, _round: &Round<'_, f64>) -> Result<Option<f64>, PlayError> {
         let buckets = BUCKETS as f64;
         let (greedy, other) = (EPSILON + (1.0 - EPSILON) * buckets, EPSILON);
         Ok(Some((1.0 / greedy + (buckets - 1.0) / other) / buckets))
@@ -124,6 +120,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use egret::Loss;
+
     use super::*;
 
     #[test]
@@ -169,8 +167,13 @@ mod tests {
         assert!((count - share * n as f64).abs() < 5.0 * error, "{counts:?}");
         assert!(counts.iter().all(|&count| 0 < count));
         // 1/16 of all actions at 15.25, the rest at 0.05.
-        let choice = Choice::Plain(5.0);
-        let inverse = naive.mean_inverse_density(&x, &choice).expect("known");
+        let round = Round {
+            event: 0,
+            x: &x,
+            choice: Choice::Plain(5.0),
+            loss: Loss::new(0.5).expect("within [0, 1]"),
+        };
+        let inverse = naive.mean_inverse_density(&round).expect("known");
         assert_eq!(inverse, Some((1.0 / 15.25 + 15.0 / 0.05) / 16.0));
     }
 }

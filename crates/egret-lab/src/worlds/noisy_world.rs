@@ -1,10 +1,12 @@
 use egret::{
-    Context, EventRng, Interval, Loss, ModelSpec, OracleSpec, OracleSpecError, ReferenceMeasure,
+    Context, EventRng, Interval, ModelSpec, OracleSpec, OracleSpecError, ReferenceMeasure,
     RegressionOracle, Stream,
 };
 
 use crate::environment::{Environment, Feedback, World};
-use crate::worlds::mean_loss::{HIGHEST, MeanLoss};
+use crate::worlds::KnownWorld;
+use crate::worlds::mean_loss::MeanLoss;
+use crate::worlds::noisy_rounds::{Noise, NoisyRound, NoisyRounds};
 
 /// A problem on an interval whose mean losses are known.
 ///
@@ -23,17 +25,6 @@ pub struct NoisyWorld {
     mean_loss: fn(x: &[f64], half: Half) -> MeanLoss,
 }
 
-/// How an observed loss comes from its mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Noise {
-    /// 1 with the probability f*(x, a), else 0.
-    ZeroOne,
-    /// 1 − a/50 where it is sold, else 1.
-    Sale,
-    /// The mean itself.
-    Nothing,
-}
-
 /// The half of a run that a round is in: some worlds change in the middle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Half {
@@ -48,13 +39,16 @@ fn m(x: &[f64]) -> f64 {
     0.2 + 0.6 * x[0]
 }
 
-/// |a − centre|.
-fn distance(centre: f64) -> MeanLoss {
-    MeanLoss::Distance {
-        centre,
-        bottom: 0.0,
-        slope: 1.0,
-        most: 1.0,
+/// The highest price.
+const HIGHEST: f64 = 50.0;
+
+/// Half of those who buy at all pay 15 + 20·x₀.
+fn price(x: &[f64], buyers: f64) -> MeanLoss {
+    MeanLoss::Price {
+        worth: 15.0 + 20.0 * x[0],
+        buyers,
+        scale: 3.0,
+        highest: HIGHEST,
     }
 }
 
@@ -74,7 +68,7 @@ const DISTANCE: NoisyWorld = NoisyWorld {
     actions: (0.0, 1.0),
     noise: Noise::ZeroOne,
     feedback: AT_ONCE,
-    mean_loss: |x, _| distance(m(x)),
+    mean_loss: |x, _| MeanLoss::distance(m(x)),
 };
 
 /// All worlds. The first seven are those of an independent review.
@@ -84,10 +78,7 @@ pub const NOISY_WORLDS: [NoisyWorld; 14] = [
         about: "a price in [5, 50], P(sale) = σ((15 + 20·x₀ − a)/3), loss 1 − a/50 or 1",
         actions: (5.0, HIGHEST),
         noise: Noise::Sale,
-        mean_loss: |x, _| MeanLoss::Price {
-            worth: 15.0 + 20.0 * x[0],
-            buyers: 1.0,
-        },
+        mean_loss: |x, _| price(x, 1.0),
         ..DISTANCE
     },
     NoisyWorld {
@@ -95,10 +86,7 @@ pub const NOISY_WORLDS: [NoisyWorld; 14] = [
         about: "the same, and at most 10% buy",
         actions: (5.0, HIGHEST),
         noise: Noise::Sale,
-        mean_loss: |x, _| MeanLoss::Price {
-            worth: 15.0 + 20.0 * x[0],
-            buyers: 0.1,
-        },
+        mean_loss: |x, _| price(x, 0.1),
         ..DISTANCE
     },
     NoisyWorld {
@@ -185,8 +173,8 @@ pub const NOISY_WORLDS: [NoisyWorld; 14] = [
         name: "shift",
         about: "P(loss) = |a − m|; from halfway on |a − (1 − m)|",
         mean_loss: |x, half| match half {
-            Half::First => distance(m(x)),
-            Half::Second => distance(1.0 - m(x)),
+            Half::First => MeanLoss::distance(m(x)),
+            Half::Second => MeanLoss::distance(1.0 - m(x)),
         },
         ..DISTANCE
     },
@@ -216,8 +204,18 @@ impl NoisyWorld {
         NOISY_WORLDS.into_iter().find(|world| world.name == name)
     }
 
-    /// The rounds of a seed, with their truth. Worlds that change do so in the middle.
-    pub(super) fn rounds(&self, seed: u64, rounds: usize) -> NoisyRounds {
+    fn interval(&self) -> Interval {
+        Interval::new(self.actions.0, self.actions.1).expect("low < high")
+    }
+}
+
+impl KnownWorld for NoisyWorld {
+    fn about(&self) -> String {
+        self.about.to_owned()
+    }
+
+    /// Worlds that change do so in the middle.
+    fn known_rounds(&self, seed: u64, rounds: usize) -> NoisyRounds {
         let round = |round: usize| {
             let mut rng = EventRng::new(seed, round as u64, Stream::World);
             let chance = rng.unit();
@@ -233,15 +231,7 @@ impl NoisyWorld {
                 chance,
             }
         };
-        NoisyRounds {
-            actions: self.actions,
-            noise: self.noise,
-            rounds: (0..rounds).map(round).collect(),
-        }
-    }
-
-    fn interval(&self) -> Interval {
-        Interval::new(self.actions.0, self.actions.1).expect("low < high")
+        NoisyRounds::new(self.actions, self.noise, (0..rounds).map(round).collect())
     }
 }
 
@@ -278,71 +268,11 @@ impl Environment<f64> for NoisyWorld {
     }
 
     fn world(&self, seed: u64, rounds: usize) -> Box<dyn World<f64> + '_> {
-        Box::new(self.rounds(seed, rounds))
+        Box::new(self.known_rounds(seed, rounds))
     }
 
     fn feedback(&self) -> Feedback {
         self.feedback
-    }
-}
-
-/// The rounds of a seed, with their truth.
-pub(super) struct NoisyRounds {
-    actions: (f64, f64),
-    noise: Noise,
-    rounds: Vec<NoisyRound>,
-}
-
-struct NoisyRound {
-    context: Context,
-    mean_loss: MeanLoss,
-    /// Uniform on [0, 1], the same for every action.
-    chance: f64,
-}
-
-impl NoisyRounds {
-    /// f*(x, a).
-    pub fn mean_loss(&self, round: usize, action: f64) -> f64 {
-        self.rounds[round].mean_loss.at(action)
-    }
-
-    /// The least mean loss of any action.
-    pub fn best(&self, round: usize) -> f64 {
-        let mean_loss = &self.rounds[round].mean_loss;
-        mean_loss.at(mean_loss.best())
-    }
-
-    /// The mean loss of the uniform policy.
-    pub fn uniform(&self, round: usize) -> f64 {
-        self.rounds[round].mean_loss.uniform(self.actions)
-    }
-}
-
-impl World<f64> for NoisyRounds {
-    fn rounds(&self) -> usize {
-        self.rounds.len()
-    }
-
-    fn context(&self, round: usize) -> &Context {
-        &self.rounds[round].context
-    }
-
-    fn loss(&self, round: usize, action: &f64) -> Loss {
-        let NoisyRound {
-            mean_loss, chance, ..
-        } = &self.rounds[round];
-        let loss = match self.noise {
-            Noise::ZeroOne => f64::from(u8::from(*chance < mean_loss.at(*action))),
-            Noise::Sale if *chance < mean_loss.sale(*action) => 1.0 - action / HIGHEST,
-            Noise::Sale => 1.0,
-            Noise::Nothing => mean_loss.at(*action),
-        };
-        // Rounding errors may leave [0, 1].
-        Loss::new(loss.clamp(0.0, 1.0)).expect("within [0, 1]")
-    }
-
-    fn regret(&self, round: usize, action: &f64) -> Option<f64> {
-        Some(self.mean_loss(round, *action) - self.best(round))
     }
 }
 
@@ -364,7 +294,7 @@ mod tests {
         let n = 20_000;
         let allowed = (10.0 / n as f64).sqrt();
         for world in NOISY_WORLDS {
-            let rounds = world.rounds(5, 2 * n);
+            let rounds = world.known_rounds(5, 2 * n);
             for half in 0..2 {
                 for action in grid(&world).step_by(GRID / 20) {
                     let off: f64 = (half * n..(half + 1) * n)
@@ -386,10 +316,10 @@ mod tests {
         let n = 400_000;
         for name in ["price_rare", "click_rare"] {
             let world = NoisyWorld::named(name).expect("listed");
-            let rounds = world.rounds(6, n);
+            let rounds = world.known_rounds(6, n);
             let (mut off, mut variance) = (0.0, 0.0);
             for round in 0..n {
-                let action = rounds.rounds[round].mean_loss.best();
+                let action = rounds.best_action(round);
                 let mean = rounds.mean_loss(round, action);
                 off += rounds.loss(round, &action).get() - mean;
                 variance += mean * (1.0 - mean);
@@ -404,9 +334,9 @@ mod tests {
     #[test]
     fn no_action_is_better_than_the_best_and_uniform_is_the_mean_over_actions() {
         for world in NOISY_WORLDS {
-            let rounds = world.rounds(3, 200);
+            let rounds = world.known_rounds(3, 200);
             for round in 0..rounds.rounds() {
-                let best = rounds.rounds[round].mean_loss.best();
+                let best = rounds.best_action(round);
                 let (low, high) = world.actions;
                 assert!(
                     (low..=high).contains(&best),
@@ -475,9 +405,9 @@ mod tests {
             let first = NOISY_WORLDS.iter().position(|of| of.name == world.name);
             assert_eq!(first, Some(place));
             let (one, same, other) = (
-                world.rounds(1, 20),
-                world.rounds(1, 20),
-                world.rounds(2, 20),
+                world.known_rounds(1, 20),
+                world.known_rounds(1, 20),
+                world.known_rounds(2, 20),
             );
             for round in 0..20 {
                 assert_eq!(one.context(round), same.context(round));

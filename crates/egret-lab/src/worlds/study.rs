@@ -1,17 +1,20 @@
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::bootstrap_interval;
-use crate::environment::Environment;
+use crate::comparison::{PairedDifference, bootstrap_interval};
+use crate::environment::{Environment, World};
 use crate::learner::{EffectiveEvents, LearnerFactory, PlayError};
+use crate::peers::{Peer, PeerFactory, PeerPython};
 use crate::run::{Journal, Progress, Run, RunRecord, StudyError, Task, run_all};
-use crate::worlds::{NoisyWorld, WorldLearner};
+use crate::worlds::{ChosenPeer, KnownWorld, WorldLearner, WorldPeers};
 
 /// Learners play in noisy worlds, paired by seed: the seeds 1, 2, … of a world give every learner the same rounds.
 pub struct WorldStudy {
     /// The worlds.
-    pub worlds: Vec<NoisyWorld>,
+    pub worlds: Vec<Box<dyn KnownWorld>>,
     /// Who plays.
     pub learners: Vec<WorldLearner>,
+    /// Learners of other libraries.
+    pub peers: Option<WorldPeers>,
     /// The number of seeds.
     pub seeds: u64,
     /// The number of decisions of each run.
@@ -79,6 +82,8 @@ pub struct WorldRow {
     pub world: String,
     /// The learner; `default` is egret's.
     pub learner: String,
+    /// The setting of a learner of another library, chosen on other seeds.
+    pub setting: Option<String>,
     /// The number of runs.
     pub seeds: usize,
     /// The number of decisions of each run.
@@ -89,6 +94,10 @@ pub struct WorldRow {
     pub low: f64,
     /// The upper end.
     pub high: f64,
+    /// The share of `default` minus this share, paired by seed; `None` without it, and for `default` itself.
+    pub ahead: Option<PairedDifference>,
+    /// How far the share of a whole block is below that of an earlier one, at most, in means over seeds.
+    pub largest_fall: f64,
     /// The mean loss over the last quarter.
     pub late: f64,
     /// The mean loss of the best actions there.
@@ -109,14 +118,53 @@ impl WorldStudy {
     /// The coverage of every interval.
     pub const CONFIDENCE: f64 = 0.9;
 
-    /// Plays all runs that the journal does not have, in parallel.
+    /// Plays all settings of all peers on [seeds of their own](WorldPeers::SEEDS), as far as the journal does not have them, and
+    /// chooses for each world and family the setting with the largest share over the last quarter.
+    pub fn choose(
+        &self,
+        journal: Option<&Journal<WorldRecord>>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<ChosenPeer>, StudyError> {
+        let Some(peers) = &self.peers else {
+            return Ok(Vec::new());
+        };
+        let mut tasks = Vec::new();
+        for world in &self.worlds {
+            for peer in peers.families.iter().flat_map(|(_, settings)| settings) {
+                for seed in WorldPeers::SEEDS {
+                    tasks.push(self.peer_task(&**world, peer, &peers.python, seed));
+                }
+            }
+        }
+        let records = run_all(&tasks, journal, progress)?;
+        let mut shares = records.chunks(WorldPeers::SEEDS.len()).map(mean_share);
+        let mut chosen = Vec::new();
+        for world in &self.worlds {
+            for (family, settings) in &peers.families {
+                let best = (settings.iter().zip(shares.by_ref()))
+                    .reduce(|best, other| if best.1 < other.1 { other } else { best });
+                chosen.extend(best.map(|(peer, share)| ChosenPeer {
+                    world: world.name().to_owned(),
+                    learner: family.clone(),
+                    peer: peer.clone(),
+                    share,
+                }));
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Plays all runs that the journal does not have, in parallel: learners, and the peers that were [chosen](Self::choose).
     pub fn run(
         &self,
+        chosen: &[ChosenPeer],
         journal: Option<&Journal<WorldRecord>>,
         progress: &dyn Progress,
     ) -> Result<Vec<WorldRecord>, StudyError> {
         let mut tasks = Vec::new();
         for world in &self.worlds {
+            let world = &**world;
+            let in_world = |of: &&ChosenPeer| of.world == world.name();
             for seed in 1..=self.seeds {
                 for learner in &self.learners {
                     let run = Run {
@@ -132,26 +180,116 @@ impl WorldStudy {
                         work: Box::new(move || play(world, &run)),
                     });
                 }
+                let Some(peers) = &self.peers else { continue };
+                for of in chosen.iter().filter(in_world) {
+                    tasks.push(self.peer_task(world, &of.peer, &peers.python, seed));
+                }
             }
         }
         run_all(&tasks, journal, progress)
     }
 
+    fn peer_task<'a>(
+        &self,
+        world: &'a dyn KnownWorld,
+        peer: &'a Peer,
+        python: &'a PeerPython,
+        seed: u64,
+    ) -> Task<'a, WorldRecord> {
+        let decisions = self.decisions;
+        Task {
+            key: peer.key(world, seed, decisions),
+            label: format!("{} on {}, seed {seed}", peer.name, world.name()),
+            cost: decisions as f64 * PEER_COST,
+            work: Box::new(move || {
+                let factory = PeerFactory::new(peer, python, decisions);
+                let mut played = play(
+                    world,
+                    &Run {
+                        learner: &factory,
+                        environment: world,
+                        seed,
+                        decisions,
+                    },
+                )?;
+                played.record.seconds = factory.times()?.seconds();
+                Ok(played)
+            }),
+        }
+    }
+
+    /// Who plays: a name, and for a peer the setting that was chosen for this world.
+    fn players<'a>(
+        &'a self,
+        world: &'a dyn KnownWorld,
+        chosen: &'a [ChosenPeer],
+    ) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
+        let learners = self.learners.iter().map(|learner| (learner.name(), None));
+        let peers = chosen.iter().filter(|of| of.world == world.name());
+        learners.chain(peers.map(|of| (of.learner.as_str(), Some(of.peer.name.as_str()))))
+    }
+
     /// A row for each learner in each world, in the order of the study.
-    pub fn rows(&self, records: &[WorldRecord]) -> Vec<WorldRow> {
+    pub fn rows(&self, chosen: &[ChosenPeer], records: &[WorldRecord]) -> Vec<WorldRow> {
         let mut rows = Vec::new();
         for world in &self.worlds {
-            for learner in &self.learners {
-                let runs: Vec<&WorldRecord> = records
-                    .iter()
-                    .filter(|run| run.record.environment == world.name)
-                    .filter(|run| run.record.learner == learner.name())
-                    .collect();
-                rows.extend(WorldRow::new(world.name, learner.name(), &runs));
+            let runs_of = |learner: &str| -> Vec<&WorldRecord> {
+                (records.iter())
+                    .filter(|run| run.record.environment == world.name())
+                    .filter(|run| run.record.learner == learner)
+                    .collect()
+            };
+            let default = runs_of(DEFAULT);
+            for (learner, setting) in self.players(&**world, chosen) {
+                let runs = runs_of(setting.unwrap_or(learner));
+                let row = WorldRow::new(world.name(), learner, &runs).map(|row| WorldRow {
+                    setting: setting.map(str::to_owned),
+                    ahead: (learner != DEFAULT)
+                        .then(|| ahead(&default, &runs))
+                        .flatten(),
+                    ..row
+                });
+                rows.extend(row);
             }
         }
         rows
     }
+}
+
+/// The name of egret's default learner.
+pub(super) const DEFAULT: &str = "default";
+
+/// The time of a peer's decision as a multiple of the naive learner's, to estimate the time left.
+const PEER_COST: f64 = 20.0;
+
+fn mean_share(runs: &[WorldRecord]) -> f64 {
+    runs.iter().map(|run| run.late.share()).sum::<f64>() / runs.len() as f64
+}
+
+/// How much larger the first one's shares are, under the same seeds.
+fn ahead(ours: &[&WorldRecord], theirs: &[&WorldRecord]) -> Option<PairedDifference> {
+    let seeds =
+        |runs: &[&WorldRecord]| -> Vec<u64> { runs.iter().map(|of| of.record.seed).collect() };
+    if seeds(ours) != seeds(theirs) {
+        return None;
+    }
+    let shares =
+        |runs: &[&WorldRecord]| -> Vec<f64> { runs.iter().map(|of| of.late.share()).collect() };
+    PairedDifference::new(&shares(theirs), &shares(ours), WorldStudy::CONFIDENCE, 0)
+}
+
+/// How far the share of a block is below that of an earlier one, at most. A last block that is shorter than the others has more
+/// noise, and does not count.
+fn largest_fall(blocks: &[(usize, f64)]) -> f64 {
+    let size = blocks.first().map_or(1, |(until, _)| *until);
+    let (mut highest, mut fall) = (f64::NEG_INFINITY, 0.0_f64);
+    for (place, &(until, share)) in blocks.iter().enumerate() {
+        if until == (place + 1) * size {
+            fall = fall.max(highest - share);
+            highest = highest.max(share);
+        }
+    }
+    fall
 }
 
 impl WorldRow {
@@ -173,14 +311,18 @@ impl WorldRow {
             });
             means.collect()
         };
+        let block_shares = blocks(Block::share);
         Some(Self {
             world: world.to_owned(),
             learner: learner.to_owned(),
+            setting: None,
             seeds: runs.len(),
             decisions: first.record.decisions,
             share: mean(&|run| run.late.share()),
             low,
             high,
+            ahead: None,
+            largest_fall: largest_fall(&block_shares),
             late: mean(&|run| run.late.loss),
             best: mean(&|run| run.late.best),
             uniform: mean(&|run| run.late.uniform),
@@ -189,16 +331,16 @@ impl WorldRow {
             microseconds: mean(&|run| {
                 1e6 * run.record.seconds / run.record.decisions.max(1) as f64
             }),
-            blocks: blocks(Block::share),
+            blocks: block_shares,
             block_losses: blocks(|block| block.loss),
         })
     }
 }
 
 /// Plays a run and measures it by what is true.
-fn play(world: &NoisyWorld, run: &Run<'_, f64>) -> Result<WorldRecord, PlayError> {
-    let decisions = run.decisions;
-    let rounds = world.rounds(run.seed, decisions);
+fn play(world: &dyn KnownWorld, run: &Run<'_, f64>) -> Result<WorldRecord, PlayError> {
+    let rounds = world.known_rounds(run.seed, run.decisions);
+    let decisions = rounds.rounds();
     let mut truths = Vec::with_capacity(decisions);
     let (mut effective, mut known) = (EffectiveEvents::default(), true);
     let record = run.play_watched(|player, played| {
@@ -210,7 +352,7 @@ fn play(world: &NoisyWorld, run: &Run<'_, f64>) -> Result<WorldRecord, PlayError
                 uniform: rounds.uniform(event),
             });
             if decisions <= event + EffectiveEvents::LAST && known {
-                match player.mean_inverse_density(round.x, &round.choice)? {
+                match player.mean_inverse_density(round)? {
                     Some(inverse) => effective.add(inverse),
                     None => known = false,
                 }
@@ -232,17 +374,25 @@ fn play(world: &NoisyWorld, run: &Run<'_, f64>) -> Result<WorldRecord, PlayError
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
     use super::*;
     use crate::run::Silent;
+    use crate::worlds::NoisyWorld;
+
+    fn world(name: &str) -> Box<dyn KnownWorld> {
+        Box::new(NoisyWorld::named(name).expect("listed"))
+    }
 
     fn study(worlds: &[&str], learners: &[&str], decisions: usize) -> WorldStudy {
         WorldStudy {
-            worlds: (worlds.iter())
-                .map(|name| NoisyWorld::named(name).expect("listed"))
-                .collect(),
+            worlds: worlds.iter().map(|name| world(name)).collect(),
             learners: (learners.iter())
                 .map(|name| WorldLearner::named(name).expect("listed"))
                 .collect(),
+            peers: None,
             seeds: 2,
             decisions,
         }
@@ -251,7 +401,7 @@ mod tests {
     #[test]
     fn naive_learns_and_uniform_does_not() {
         let study = study(&["price", "distance", "late"], &["naive", "uniform"], 8_000);
-        let rows = study.rows(&study.run(None, &Silent).expect("played"));
+        let rows = study.rows(&[], &study.run(&[], None, &Silent).expect("played"));
         for pair in rows.chunks(2) {
             let (naive, uniform) = (&pair[0], &pair[1]);
             // Measured: 77 to 88.
@@ -270,7 +420,7 @@ mod tests {
     fn the_same_seed_gives_the_same_bits_and_blocks_make_up_the_run() {
         let study = study(&["click", "batches"], &["default", "naive"], 1_200);
         let play = || {
-            let mut records = study.run(None, &Silent).expect("played");
+            let mut records = study.run(&[], None, &Silent).expect("played");
             records.iter_mut().for_each(|run| run.record.seconds = 0.0);
             records
         };
@@ -290,7 +440,7 @@ mod tests {
     fn outcomes_that_come_late_are_learned_late() {
         // Nothing is learned in the first 500 decisions of either world, so that the naive learner plays its first bucket.
         let study = study(&["late", "batches", "distance"], &["naive"], 500);
-        let records = study.run(None, &Silent).expect("played");
+        let records = study.run(&[], None, &Silent).expect("played");
         let losses: Vec<f64> = records.iter().map(|run| run.record.loss).collect();
         assert_eq!(losses[0..2], losses[2..4]);
         assert_ne!(losses[0..2], losses[4..6]);
@@ -298,7 +448,140 @@ mod tests {
             decisions: 4_000,
             ..study
         };
-        let rows = longer.rows(&longer.run(None, &Silent).expect("played"));
+        let rows = longer.rows(&[], &longer.run(&[], None, &Silent).expect("played"));
         assert!(rows.iter().all(|row| 60.0 < row.share), "{rows:?}");
+    }
+
+    /// Peers that need no package: uniform play from `low` to `high`.
+    fn peers(ranges: &[(f64, f64)]) -> WorldPeers {
+        let settings = ranges.iter().map(|(low, high)| Peer {
+            name: format!("from {low} to {high}"),
+            learner: "uniform".to_owned(),
+            settings: json!({"low": low, "high": high}),
+        });
+        WorldPeers {
+            python: PeerPython::new(Path::new("python3"), &[]).expect("python3 is there"),
+            families: vec![("some".to_owned(), settings.collect())],
+        }
+    }
+
+    #[test]
+    fn settings_are_chosen_in_each_world_on_other_seeds() {
+        // Half of what is possible in `distance` is had in the middle; customers of `price` pay a third of the highest price.
+        let ranges = [(0.0, 1.0), (0.45, 0.55), (0.1, 0.5)];
+        let study = WorldStudy {
+            peers: Some(peers(&ranges)),
+            ..study(&["price", "distance"], &["uniform"], 400)
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("journal.jsonl");
+        let journal = Journal::open(&path).expect("made");
+        let chosen = study.choose(Some(&journal), &Silent).expect("played");
+        let found: Vec<_> = (chosen.iter())
+            .map(|of| {
+                (
+                    of.world.as_str(),
+                    of.learner.as_str(),
+                    of.peer.name.as_str(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("price", "some", "from 0.1 to 0.5"),
+                ("distance", "some", "from 0.45 to 0.55")
+            ]
+        );
+        // None of the reported seeds was looked at, and each setting met all seeds of the choice.
+        let lines = std::fs::read_to_string(&path).expect("there");
+        assert_eq!(
+            lines.lines().count(),
+            2 * ranges.len() * WorldPeers::SEEDS.len()
+        );
+        for seed in WorldPeers::SEEDS {
+            let with = lines
+                .lines()
+                .filter(|line| line.contains(&format!("| seed {seed}\"")));
+            assert_eq!(with.count(), 2 * ranges.len());
+        }
+        let records = study.run(&chosen, Some(&journal), &Silent).expect("played");
+        let rows = study.rows(&chosen, &records);
+        let names: Vec<_> = (rows.iter())
+            .map(|row| (row.learner.as_str(), row.setting.as_deref()))
+            .collect();
+        assert_eq!(names[0], ("uniform", None));
+        assert_eq!(names[3], ("some", Some("from 0.45 to 0.55")));
+        // Prices come in the world's units: uniform play on [9.5, 27.5] of [5, 50] earns much more than on all.
+        assert!(30.0 < rows[1].share && 30.0 < rows[3].share, "{rows:?}");
+        // Most actions are never played.
+        assert_eq!(rows[1].effective_per_1000, Some(0.0));
+    }
+
+    #[test]
+    fn peers_learn_late_and_in_batches_and_tell_their_times() {
+        let study = WorldStudy {
+            peers: Some(peers(&[(0.0, 1.0)])),
+            ..study(&["late", "batches", "distance"], &[], 700)
+        };
+        let chosen = study.choose(None, &Silent).expect("played");
+        let records = study.run(&chosen, None, &Silent).expect("played");
+        assert_eq!(records.len(), 6);
+        for run in &records {
+            assert_eq!(run.record.decisions, 700);
+            assert!(0.0 < run.record.seconds);
+            assert_eq!(run.effective_per_1000, Some(1_000.0));
+            // Uniform play learns nothing, so that the time of losses makes no difference.
+            assert_eq!(
+                run.late.loss,
+                records[(run.record.seed - 1) as usize].late.loss
+            );
+        }
+    }
+
+    #[test]
+    fn the_default_is_compared_by_seed() {
+        let study = study(&["distance"], &["naive", "uniform"], 800);
+        let records: Vec<WorldRecord> =
+            (study.run(&[], None, &Silent).expect("played").into_iter())
+                .map(|mut run| {
+                    // A default that is the naive learner, with 4 and 8 points less.
+                    if run.record.learner == "naive" {
+                        let less = 4.0 * run.record.seed as f64 / 100.0;
+                        run.record.learner = "default".to_owned();
+                        run.late.loss += less * (run.late.uniform - run.late.best);
+                    }
+                    run
+                })
+                .chain(study.run(&[], None, &Silent).expect("played"))
+                .collect();
+        let study = WorldStudy {
+            learners: ["default", "naive"]
+                .map(|name| WorldLearner::named(name).expect("listed"))
+                .to_vec(),
+            ..study
+        };
+        let rows = study.rows(&[], &records);
+        assert_eq!(rows[0].ahead, None);
+        let ahead = rows[1].ahead.expect("two pairs");
+        assert!((ahead.mean + 6.0).abs() < 1e-9, "{ahead:?}");
+        assert!((ahead.low + 8.0).abs() < 1e-9 && (ahead.high + 4.0).abs() < 1e-9);
+        assert!((rows[0].share - rows[1].share - ahead.mean).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_largest_fall_is_from_any_earlier_block() {
+        let fall = |shares: &[f64]| {
+            let blocks = shares.iter().enumerate();
+            let blocks: Vec<_> = blocks
+                .map(|(place, share)| (10 * (place + 1), *share))
+                .collect();
+            largest_fall(&blocks)
+        };
+        assert_eq!(fall(&[10.0, 20.0, 30.0]), 0.0);
+        assert_eq!(fall(&[40.0, 38.0, 39.0, 35.0, 50.0]), 5.0);
+        assert_eq!(fall(&[40.0]), 0.0);
+        // A short last block is noise.
+        assert_eq!(largest_fall(&[(10, 40.0), (20, 39.0), (23, 0.0)]), 1.0);
     }
 }

@@ -103,11 +103,7 @@ impl Player<f64> for Uniform {
         Ok(())
     }
 
-    fn mean_inverse_density(
-        &self,
-        _x: &Context,
-        _choice: &Choice<f64>,
-    ) -> Result<Option<f64>, PlayError> {
+    fn mean_inverse_density(&self, _round: &Round<'_, f64>) -> Result<Option<f64>, PlayError> {
         Ok(Some(1.0))
     }
 }
@@ -118,7 +114,7 @@ mod tests {
 
     use super::*;
     use crate::environment::World;
-    use crate::worlds::NoisyWorld;
+    use crate::worlds::{KnownWorld, NoisyWorld};
 
     #[test]
     fn every_name_is_a_learner() {
@@ -136,7 +132,7 @@ mod tests {
         let prices = Interval::new(5.0, 50.0).expect("5 < 50");
         let settings = Settings::default().with_seed(7);
         let mut model = Model::<f64>::with_settings(prices, 3, settings).expect("it fits");
-        let rounds = world.rounds(7, 200);
+        let rounds = world.known_rounds(7, 200);
         for event in 0..200 {
             let x = rounds.context(event);
             let choice = player.decide(event as u64, x).expect("decided");

@@ -1,6 +1,6 @@
 use crate::chart::{
     Axis, ChartError,
-    axis::Span,
+    axis::{Span, Tick},
     error::ordered,
     heading::{Key, MARGIN, NARROW, SMALL, WIDER, WIDTH, heading, label, legend, tick_label},
     label_column::spread_out,
@@ -65,6 +65,8 @@ pub struct Line {
 const NAME: f64 = 12.5;
 const LEADER: f64 = 22.0;
 const SAMPLE: f64 = 20.0;
+/// Between the frame and a name at the right.
+pub(super) const BESIDE_NAME: f64 = LEADER + SAMPLE + 6.0;
 const BETWEEN: f64 = 16.5;
 const DASHES: [&[f64]; 4] = [&[], &[9.0, 3.0], &[3.0, 2.5], &[9.0, 3.0, 2.5, 3.0]];
 const LEVEL: &[f64] = &[5.0, 4.0];
@@ -89,13 +91,8 @@ impl LineChart {
         }
         let least = if width < WIDTH { 260.0 } else { 380.0 };
         let height = (BETWEEN * ends.len() as f64).max(least);
-        let widest = |texts: &mut dyn Iterator<Item = &str>, size: f64| {
-            let wide = |text: &str| WIDER * font::width(text, size, Weight::Regular);
-            texts.map(wide).fold(0.0_f64, f64::max)
-        };
-        let ticks = y.ticks_up(height, SMALL);
-        let numbers = widest(&mut ticks.iter().map(|tick| tick.label.as_str()), SMALL);
-        let named = widest(&mut ends.iter().map(|end| end.name), NAME).min(0.3 * width);
+        let numbers = number_width(y, height);
+        let named = name_width(&ends).min(0.3 * width);
         let frame = Frame {
             left: MARGIN + 22.0 + numbers + 10.0,
             right: width
@@ -103,42 +100,23 @@ impl LineChart {
                 - if named == 0.0 {
                     20.0
                 } else {
-                    LEADER + SAMPLE + 6.0 + named
+                    BESIDE_NAME + named
                 },
             top,
             bottom: top + height,
             x,
             y,
         };
-        for tick in ticks {
-            let y = frame.bottom - tick.at * height;
-            let across = vec![(frame.left, y), (frame.right, y)];
-            drawing.line(across, Ink::GRID, 1.0, &[]);
-            let number = tick_label(tick.label, Anchor::End);
-            drawing.text_beside((frame.left - 8.0, y), number);
-        }
-        for tick in frame.x.ticks_across(frame.right - frame.left, SMALL) {
-            let x = frame.left + tick.at * (frame.right - frame.left);
-            let up = vec![(x, frame.bottom), (x, frame.top)];
-            drawing.line(up, Ink::GRID, 1.0, &[]);
-            let mark = vec![(x, frame.bottom), (x, frame.bottom + 5.0)];
-            drawing.line(mark, Ink::AXIS, 1.0, &[]);
-            let number = tick_label(tick.label, Anchor::Middle);
-            drawing.text_beside((x, frame.bottom + 15.0), number);
-        }
-        let ground = vec![(frame.left, frame.bottom), (frame.right, frame.bottom)];
-        drawing.line(ground, Ink::AXIS, 1.0, &[]);
-        let middle = 0.5 * (frame.left + frame.right);
-        let below = label(self.x.label.clone(), Anchor::Middle);
-        drawing.text_beside((middle, frame.bottom + 35.0), below);
-        let beside = Text {
-            upwards: true,
-            ..label(self.y.label.clone(), Anchor::Middle)
-        };
-        drawing.text_beside((MARGIN + 6.0, 0.5 * (frame.top + frame.bottom)), beside);
+        frame.grid(&mut drawing);
+        frame.labels(&mut drawing, &self.x.label, &self.y.label);
+        self.marks(&mut drawing, &frame, &ends, named / WIDER);
+        (drawing, frame.bottom + 35.0 + 10.0 + MARGIN)
+    }
 
+    /// Bands, reference, lines, and their names at the right, of which each has so much room.
+    pub(super) fn marks(&self, drawing: &mut Drawing, frame: &Frame, ends: &[End<'_>], room: f64) {
         for line in self.lines.iter().rev() {
-            frame.band(&mut drawing, line);
+            frame.band(drawing, line);
         }
         if let Some((level, _)) = self.reference {
             let y = frame.y_of(level);
@@ -146,13 +124,12 @@ impl LineChart {
             drawing.line(across, Ink::AXIS, 1.4, LEVEL);
         }
         for (place, line) in self.lines.iter().enumerate().rev() {
-            frame.line(&mut drawing, line, place);
+            frame.line(drawing, line, place);
         }
-        frame.ends(&mut drawing, &ends, named / WIDER);
-        (drawing, frame.bottom + 35.0 + 10.0 + MARGIN)
+        frame.ends(drawing, ends, room);
     }
 
-    fn spans(&self) -> Result<(Span, Span), ChartError> {
+    pub(super) fn spans(&self) -> Result<(Span, Span), ChartError> {
         let (mut across, mut up) = (Vec::new(), Vec::new());
         for line in &self.lines {
             let place = || format!("line \"{}\"", line.name);
@@ -191,7 +168,7 @@ impl LineChart {
     }
 
     /// What is named at the right.
-    fn ends(&self) -> Vec<End<'_>> {
+    pub(super) fn ends(&self) -> Vec<End<'_>> {
         let lines = self.lines.iter().enumerate().filter_map(|(place, line)| {
             Some(End {
                 name: line.name.as_str(),
@@ -236,29 +213,77 @@ fn names_above(drawing: &mut Drawing, top: f64, ends: &[End<'_>]) -> f64 {
 }
 
 /// The right end of a line, with its name.
-struct End<'a> {
+pub(super) struct End<'a> {
     name: &'a str,
     at: At,
     ink: Ink,
     dashes: &'static [f64],
 }
 
-/// Where the lines go.
-struct Frame {
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-    x: Span,
-    y: Span,
+/// How wide the numbers of an axis of this height are.
+pub(super) fn number_width(y: Span, height: f64) -> f64 {
+    let ticks = y.ticks_up(height, SMALL);
+    let wide = |tick: &Tick| WIDER * font::width(&tick.label, SMALL, Weight::Regular);
+    ticks.iter().map(wide).fold(0.0_f64, f64::max)
+}
+
+/// How wide the widest name is.
+pub(super) fn name_width(ends: &[End<'_>]) -> f64 {
+    let wide = |end: &End<'_>| WIDER * font::width(end.name, NAME, Weight::Regular);
+    ends.iter().map(wide).fold(0.0_f64, f64::max)
+}
+
+/// Where lines and points go.
+pub(super) struct Frame {
+    pub left: f64,
+    pub right: f64,
+    pub top: f64,
+    pub bottom: f64,
+    pub x: Span,
+    pub y: Span,
 }
 
 impl Frame {
-    fn x_of(&self, value: f64) -> f64 {
+    /// The grid with its numbers, and the ground.
+    pub fn grid(&self, drawing: &mut Drawing) {
+        let (width, height) = (self.right - self.left, self.bottom - self.top);
+        for tick in self.y.ticks_up(height, SMALL) {
+            let y = self.bottom - tick.at * height;
+            let across = vec![(self.left, y), (self.right, y)];
+            drawing.line(across, Ink::GRID, 1.0, &[]);
+            let number = tick_label(tick.label, Anchor::End);
+            drawing.text_beside((self.left - 8.0, y), number);
+        }
+        for tick in self.x.ticks_across(width, SMALL) {
+            let x = self.left + tick.at * width;
+            let up = vec![(x, self.bottom), (x, self.top)];
+            drawing.line(up, Ink::GRID, 1.0, &[]);
+            let mark = vec![(x, self.bottom), (x, self.bottom + 5.0)];
+            drawing.line(mark, Ink::AXIS, 1.0, &[]);
+            let number = tick_label(tick.label, Anchor::Middle);
+            drawing.text_beside((x, self.bottom + 15.0), number);
+        }
+        let ground = vec![(self.left, self.bottom), (self.right, self.bottom)];
+        drawing.line(ground, Ink::AXIS, 1.0, &[]);
+    }
+
+    /// What the axes count, below and at the left edge of the drawing.
+    pub fn labels(&self, drawing: &mut Drawing, x: &str, y: &str) {
+        let middle = 0.5 * (self.left + self.right);
+        let below = label(x, Anchor::Middle);
+        drawing.text_beside((middle, self.bottom + 35.0), below);
+        let beside = Text {
+            upwards: true,
+            ..label(y, Anchor::Middle)
+        };
+        drawing.text_beside((MARGIN + 6.0, 0.5 * (self.top + self.bottom)), beside);
+    }
+
+    pub fn x_of(&self, value: f64) -> f64 {
         self.left + self.x.share(value).clamp(0.0, 1.0) * (self.right - self.left)
     }
 
-    fn y_of(&self, value: f64) -> f64 {
+    pub fn y_of(&self, value: f64) -> f64 {
         self.bottom - self.y.share(value).clamp(0.0, 1.0) * (self.bottom - self.top)
     }
 

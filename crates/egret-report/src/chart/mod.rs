@@ -4,6 +4,8 @@
 //! |--------------------------------------------|----------------------|
 //! | estimates with intervals, one below another | [`IntervalChart`]   |
 //! | numbers over time, with bands               | [`LineChart`]       |
+//! | many of these, side by side                 | [`LinePanels`]      |
+//! | pairs of numbers                            | [`ScatterChart`]    |
 //! | distributions, one below another            | [`SpreadChart`]     |
 //!
 //! All take an [`Axis`], and a [`Series`] is a name with a colour. `draw` gives a [`Picture`](crate::Picture), or a
@@ -15,7 +17,9 @@ pub(crate) mod heading;
 pub(crate) mod interval;
 pub(crate) mod label_column;
 pub(crate) mod line;
+pub(crate) mod panels;
 pub(crate) mod row_frame;
+pub(crate) mod scatter;
 pub(crate) mod series;
 pub(crate) mod spread;
 
@@ -23,5 +27,7 @@ pub use axis::{Axis, Scale};
 pub use error::ChartError;
 pub use interval::{ConfidenceInterval, IntervalChart, IntervalRow};
 pub use line::{Line, LineChart};
+pub use panels::LinePanels;
+pub use scatter::{ScatterChart, ScatterSeries};
 pub use series::Series;
 pub use spread::{Quantiles, SpreadChart, SpreadRow};

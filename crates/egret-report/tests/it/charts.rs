@@ -1,8 +1,8 @@
 use std::sync::LazyLock;
 
 use egret_report::{
-    Axis, Colour, ConfidenceInterval, IntervalChart, IntervalRow, Line, LineChart, Picture,
-    Quantiles, Series, SpreadChart, SpreadRow,
+    Axis, Colour, ConfidenceInterval, IntervalChart, IntervalRow, Line, LineChart, LinePanels,
+    Picture, Quantiles, ScatterChart, ScatterSeries, Series, SpreadChart, SpreadRow,
 };
 use tiny_skia::Pixmap;
 
@@ -97,6 +97,43 @@ pub fn lines(count: usize, x: Axis, y: Axis) -> LineChart {
     }
 }
 
+/// Panels of lines with short names.
+pub fn panels(count: usize, of: usize) -> LinePanels {
+    let panel = |title: String| {
+        let mut panel = lines(of, Axis::linear("x"), Axis::linear("y"));
+        panel.title = title;
+        for (place, line) in panel.lines.iter_mut().enumerate() {
+            line.name = format!("learner_{place}");
+        }
+        panel
+    };
+    LinePanels {
+        title: "Panels & more".to_owned(),
+        subtitle: "side by side".to_owned(),
+        panels: names(count).into_iter().map(panel).collect(),
+    }
+}
+
+pub fn points(series: usize, x: Axis) -> ScatterChart {
+    ScatterChart {
+        title: "Points & more".to_owned(),
+        subtitle: String::new(),
+        x,
+        y: Axis::linear("share"),
+        series: names(series)
+            .into_iter()
+            .enumerate()
+            .map(|(place, name)| ScatterSeries {
+                name,
+                colour: Colour::nth(place),
+                points: (1..20)
+                    .map(|n| (f64::from(n), f64::from(n) * place as f64 - 3.0))
+                    .collect(),
+            })
+            .collect(),
+    }
+}
+
 /// Pictures, with words that are in them.
 static ALL: LazyLock<Vec<(Picture, Vec<String>)>> = LazyLock::new(all);
 
@@ -128,6 +165,18 @@ fn all() -> Vec<(Picture, Vec<String>)> {
         let picture = lines(count, x, y).draw().expect("a picture");
         let mut words = names(count);
         words.push("a level".to_owned());
+        all.push((picture, words));
+    }
+    for (count, of) in [(1, 1), (14, 5), (44, 6)] {
+        let picture = panels(count, of).draw().expect("a picture");
+        let mut words = names(count);
+        words.extend((0..of).map(|place| format!("learner_{place}")));
+        all.push((picture, words));
+    }
+    for (series, x) in [(1, linear()), (5, log())] {
+        let picture = points(series, x).draw().expect("a picture");
+        let mut words = names(series);
+        words.push("share".to_owned());
         all.push((picture, words));
     }
     all

@@ -1,5 +1,6 @@
 use egret_report::{
-    Axis, ChartError, ConfidenceInterval, IntervalChart, LineChart, Quantiles, SpreadChart,
+    Axis, ChartError, ConfidenceInterval, IntervalChart, LineChart, LinePanels, Quantiles,
+    ScatterChart, SpreadChart,
 };
 
 use crate::charts::{intervals, lines, spread};
@@ -14,6 +15,8 @@ fn a_chart_without_values_is_refused_by_its_title() {
         IntervalChart::default().draw(),
         SpreadChart::default().draw(),
         LineChart::default().draw(),
+        LinePanels::default().draw(),
+        ScatterChart::default().draw(),
     ];
     for error in errors {
         assert!(matches!(error, Err(ChartError::NoData { .. })));
