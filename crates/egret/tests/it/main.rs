@@ -4,6 +4,7 @@ mod constructors;
 mod curves;
 mod dec_bound;
 mod determinism;
+mod exploration_budget;
 mod extremes;
 mod growth;
 mod hostile_input;

@@ -105,7 +105,8 @@ fn check_parts<W: World>(
     assert!(0.0 < parts.g && parts.g <= decision.tau);
     let density = decision.propensity.density().expect("always one").get();
     if decision.density_kind == DensityKind::Conditional {
-        assert_eq!(density, parts.g / parts.z.value);
+        let (g, uniform) = (parts.g / parts.z.value, parts.uniform);
+        assert_eq!(density, (1.0 - uniform) * g + uniform);
     }
     let index = decision.tau_index as usize;
     assert_eq!(decision.tau_probability, learner.corral().weights()[index]);
@@ -205,6 +206,62 @@ fn weights_are_unbiased_on_a_weighted_list() {
         check(&list, normalization, DensityKind::Conditional);
     }
     check(&list, Normalization::Exact, DensityKind::Marginal);
+}
+
+/// A share of the decisions is drawn from μ, where z is computed.
+fn check_at_random<W: World>(world: &W, density: DensityKind) {
+    let base = |taus: &[f64]| {
+        let settings = settings(Normalization::Exact, taus, 23).with_effective_events(150.0);
+        Settings {
+            density,
+            ..settings
+        }
+    };
+    let moments = moments(world);
+    let inverse_density = |decision: &Decision<W::Action>| {
+        let inverse = decision.importance_weight(1.0).expect("a density");
+        let largest = decision
+            .capped_igw
+            .expect("CappedIGW")
+            .largest_inverse_density;
+        assert!(inverse <= largest && largest < 1.0 / 0.15);
+        inverse
+    };
+    // As if nothing had been drawn from μ.
+    let without = |decision: &Decision<W::Action>| {
+        let p = decision.propensity.density().expect("a density").get();
+        0.85 / (p - 0.15)
+    };
+    for (corral, mut learner) in learners(world, base).into_iter().enumerate() {
+        for (name, score) in scores(world, &mut learner, &moments, inverse_density) {
+            // False alarm: 6e-7 for each of 72.
+            assert!(score < 5.0, "{corral} {name}: {score}");
+        }
+        // Power: the densities without ε are seen through by at least half of the functions.
+        let found = scores(world, &mut learner, &moments, without);
+        let seen = found.iter().filter(|(_, score)| 10.0 < *score).count();
+        assert!(4 <= seen, "{corral}: {found:?}");
+    }
+}
+
+#[test]
+fn weights_are_unbiased_with_a_share_at_random() {
+    check_at_random(&Line, DensityKind::Conditional);
+    check_at_random(&Line, DensityKind::Marginal);
+    check_at_random(&List::weighted(), DensityKind::Conditional);
+}
+
+#[test]
+fn where_z_is_estimated_nothing_is_drawn_at_random() {
+    for normalization in SAMPLED {
+        let settings = settings(normalization, &[8.0], 24);
+        let [with, without] = [150.0, 0.0].map(|effective| {
+            let learner = Cube.learner(settings.clone().with_effective_events(effective));
+            learner.decide(3, &()).expect("an action")
+        });
+        assert_eq!(with, without);
+        assert_eq!(with.capped_igw.expect("CappedIGW").uniform, 0.0);
+    }
 }
 
 /// ẑ is the mean of g over draws that chose neither β nor the action: of the stream of its own, of no other's.

@@ -9,7 +9,7 @@ use crate::oracle::network::feature_scale::{self, FeatureScale};
 /// |-----------------------|-----------------------------------------------|
 /// | up to 31              | 1, s, s² − 1                                  |
 /// | up to 127             | 1, s                                          |
-/// | more                  | 1, s of 127 sums with signs that a hash gives |
+/// | more                  | 1, s of 31 sums with signs that a hash gives  |
 ///
 /// s are the features scaled by a [`FeatureScale`]. All but the 1 share a prior variance of 4 for any number of them.
 #[derive(Debug, Clone)]
@@ -22,7 +22,15 @@ pub(crate) struct ContextFeatures {
 const MOST_SQUARED: usize = 31;
 
 /// Features are summed beyond: learning costs the square of their number.
-pub(crate) const MOST_COLUMNS: usize = 127;
+const MOST_COLUMNS: usize = 127;
+
+/// Into how many sums: a user's ids among many features are for networks, least squares keeps to the rest.
+const SUMS: usize = 31;
+
+/// How many numbers of a context are scaled.
+fn columns(dim: usize) -> usize {
+    if dim <= MOST_COLUMNS { dim } else { SUMS }
+}
 
 /// The prior variance of θ·φ without the constant, at a context whose features all are one deviation from their mean.
 const PRIOR_VARIANCE: f64 = 4.0;
@@ -32,7 +40,7 @@ impl ContextFeatures {
     pub(crate) fn new(dim: usize) -> Self {
         Self {
             dim,
-            scale: FeatureScale::new(0..dim.min(MOST_COLUMNS)),
+            scale: FeatureScale::new(0..columns(dim)),
         }
     }
 
@@ -44,7 +52,7 @@ impl ContextFeatures {
     /// The length of φ.
     pub(crate) fn len(dim: usize) -> usize {
         let squares = if dim <= MOST_SQUARED { dim } else { 0 };
-        1 + dim.min(MOST_COLUMNS) + squares
+        1 + columns(dim) + squares
     }
 
     /// Updates the scale with one more context; `phi` is scratch space.
@@ -80,12 +88,12 @@ impl ContextFeatures {
         if self.dim <= MOST_COLUMNS {
             return None;
         }
-        let mut sums = vec![0.0; MOST_COLUMNS];
+        let mut sums = vec![0.0; SUMS];
         x.for_each(|feature, value| {
             if feature < self.dim {
                 let bits = mix(feature as u64);
                 let sign = if bits >> 63 == 0 { 1.0 } else { -1.0 };
-                sums[bits as usize % MOST_COLUMNS] += sign * value;
+                sums[bits as usize % SUMS] += sign * value;
             }
         });
         Some(Context::dense(sums).expect("features are at most 1e30"))
@@ -146,7 +154,7 @@ mod tests {
         let dim = 1000;
         let features = looked(dim, 1.0);
         let nothing = filled(&features, &Context::sparse(dim, vec![]).expect("sorted"));
-        assert_eq!(nothing.len(), 1 + MOST_COLUMNS);
+        assert_eq!(nothing.len(), 1 + SUMS);
         for feature in 0..dim as u32 {
             let x = Context::sparse(dim, vec![(feature, 1.0)]).expect("sorted");
             let changed = filled(&features, &x);

@@ -27,7 +27,7 @@ use crate::oracle::{
 /// σ² is the mean squared error of f̂. Where nothing moves, the first wins everywhere; where something moves, it is
 /// forgotten there and nowhere else.
 ///
-/// Beyond 127 features of a context, their sums over 127 groups are used. Features that contexts got later are not read.
+/// Beyond 127 features of a context, their sums over 31 groups are used. Features that contexts got later are not read.
 ///
 /// ```
 /// use egret::{
