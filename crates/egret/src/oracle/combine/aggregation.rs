@@ -1,3 +1,5 @@
+use std::slice;
+
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{LoadError, saved_state};
@@ -21,12 +23,11 @@ use crate::oracle::{Example, GrowError, RegressionOracle, features::limits::chec
 /// example.
 ///
 /// An example of weight w counts w times its square; beyond weight 1 the bound need not hold. The weights wᵢ are updated
-/// with the predictions that the members made before they learned from the batch. Members of the least weight are not
-/// asked for predictions, except where they learn.
+/// with the predictions that the members made before they learned the example, in a batch too. Members of the least weight
+/// are not asked for predictions, except where they learn.
 ///
 /// A member that accepts a context in `prepare` and predicts a number for an action must accept both in `learn`. The
-/// oracles of this crate do, for features up to 1e30. If a member fails there, those before it have learned and the
-/// others have not.
+/// oracles of this crate do, for features up to 1e30. If a member fails there, what came before has been learned.
 ///
 /// The cost is that of the members, plus two exponentials for each member and action. Buffers are reused, so `prepare`
 /// and `predict` soon allocate nothing.
@@ -100,6 +101,50 @@ impl<X: ?Sized, A: Action> Aggregation<X, A> {
     }
 }
 
+/// Squared errors on an example.
+struct Errors {
+    members: Vec<f64>,
+    /// That of f̂.
+    own: f64,
+}
+
+impl<X: ?Sized, A: Action> Aggregation<X, A> {
+    /// Those of predictions made now; an error if a member cannot predict.
+    fn errors(&self, example: &Example<'_, X, A>) -> Result<Errors, ContextError> {
+        let mut action = A::Batch::default();
+        action.push(example.action);
+        // Both in [0, 1], as the bound requires; members see a pseudo-loss unclamped.
+        let seen = example.loss.get().clamp(0.0, 1.0);
+        let squared = |fhat: f64| (fhat - seen) * (fhat - seen);
+        let mut members = self.weights();
+        let (mut at_zero, mut at_one) = (0.0, 0.0);
+        self.buffers.with(|prepared| {
+            for (place, (member, error)) in self.members.iter().zip(&mut members).enumerate() {
+                prepared.clear();
+                member.prepare(example.x, prepared)?;
+                let mut fhat = [0.0];
+                member.predict(example.x, prepared, &action, &mut fhat);
+                if fhat[0].is_nan() {
+                    let action = example.action;
+                    return Err(ContextError::Refused(format!(
+                        "member {place} predicted NaN for the action {action:?}"
+                    )));
+                }
+                let fhat = fhat[0].clamp(0.0, 1.0);
+                let (weight, [zero, one]) = (*error, mixed(fhat));
+                at_zero += weight * zero;
+                at_one += weight * one;
+                *error = squared(fhat);
+            }
+            Ok(())
+        })?;
+        Ok(Errors {
+            members,
+            own: squared(substituted(at_zero, at_one)),
+        })
+    }
+}
+
 impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
     /// The weights; then for each member that has one how many numbers it prepared, and these.
     fn prepare(&self, x: &X, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
@@ -155,50 +200,32 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
         });
     }
 
+    /// One example after another, so that how they are grouped changes nothing.
     fn learn(&mut self, batch: &[Example<'_, X, A>]) -> Result<(), ContextError> {
-        let mut excess = self.excess.clone();
-        let (mut error_now, mut examples) = (self.error, self.examples);
-        let weights = self.weights();
-        let mut action = A::Batch::default();
-        let mut prepared = Vec::new();
-        for example in batch {
-            action.clear();
-            action.push(example.action);
-            let (mut at_zero, mut at_one) = (0.0, 0.0);
-            let seen = example.loss.get().clamp(0.0, 1.0);
-            for (place, (member, excess)) in self.members.iter().zip(&mut excess).enumerate() {
-                prepared.clear();
-                member.prepare(example.x, &mut prepared)?;
-                let mut fhat = [0.0];
-                member.predict(example.x, &prepared, &action, &mut fhat);
-                if fhat[0].is_nan() {
-                    let action = example.action;
-                    return Err(ContextError::Refused(format!(
-                        "member {place} predicted NaN for the action {action:?}"
-                    )));
-                }
-                // Both in [0, 1], as the bound requires; members see a pseudo-loss unclamped.
-                let fhat = fhat[0].clamp(0.0, 1.0);
-                let error = fhat - seen;
-                // The upper end keeps differences of the largest sums from being NaN.
-                *excess = (*excess + example.weight.get() * error * error).min(1e300);
-                let [zero, one] = mixed(fhat);
-                at_zero += weights[place] * zero;
-                at_one += weights[place] * one;
+        // A single example is checked as it is scored.
+        if 1 < batch.len() {
+            for example in batch {
+                self.errors(example)?;
             }
-            examples += 1;
-            let error = substituted(at_zero, at_one) - seen;
-            error_now += (error * error - error_now) / examples.min(ERROR_HORIZON) as f64;
         }
-        for member in &mut self.members {
-            member.learn(batch)?;
+        for example in batch {
+            let Errors { members, own } = self.errors(example)?;
+            for member in &mut self.members {
+                member.learn(slice::from_ref(example))?;
+            }
+            // The upper end keeps differences of the largest sums from being NaN.
+            let weight = example.weight.get();
+            let sums = self.excess.iter().zip(members);
+            let sums: Vec<f64> = sums
+                .map(|(excess, error)| (excess + weight * error).min(1e300))
+                .collect();
+            let least = sums.iter().copied().fold(f64::INFINITY, f64::min);
+            for (excess, sum) in self.excess.iter_mut().zip(sums) {
+                *excess = (sum - least).min(MOST_EXCESS);
+            }
+            self.examples += 1;
+            self.error += (own - self.error) / self.examples.min(ERROR_HORIZON) as f64;
         }
-        let least = excess.iter().copied().fold(f64::INFINITY, f64::min);
-        for (old, new) in self.excess.iter_mut().zip(excess) {
-            *old = (new - least).min(MOST_EXCESS);
-        }
-        self.error = error_now;
-        self.examples = examples;
         Ok(())
     }
 
@@ -523,16 +550,23 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_weighed_by_predictions_from_before_it() {
-        let x = Context::dense(vec![0.5]).expect("finite");
-        let mut oracle = learners(0);
-        // Linear members start at 0 and Fourier features at ½, whatever the batch holds.
-        oracle
-            .learn(&[example(&x, &0.5, 0.25), example(&x, &0.5, 1.0)])
-            .expect("readable");
-        let linear = 0.0625 + 1.0;
-        let fourier = 0.0625 + 0.25;
-        assert_eq!(oracle.excess, [linear - fourier, linear - fourier, 0.0]);
+    fn how_examples_are_grouped_changes_nothing() {
+        let contexts: Vec<Context> = (0..20)
+            .map(|n| Context::dense(vec![f64::from(n) / 20.0]).expect("finite"))
+            .collect();
+        let batch: Vec<_> = (contexts.iter().enumerate())
+            .map(|(n, x)| example(x, &0.5, f64::from(u8::from(n % 3 == 0))))
+            .collect();
+        let (mut together, mut alone) = (learners(0), learners(0));
+        together.learn(&batch).expect("readable");
+        for example in &batch {
+            alone.learn(slice::from_ref(example)).expect("readable");
+        }
+        assert_eq!(together.save(), alone.save());
+        // Linear members start at 0 and Fourier features at ½.
+        let mut first = learners(0);
+        first.learn(&batch[..1]).expect("readable");
+        assert_eq!(first.excess, [0.75, 0.75, 0.0]);
     }
 
     #[test]
