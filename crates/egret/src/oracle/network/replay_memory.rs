@@ -168,11 +168,7 @@ impl Held {
 
     fn read(&self, origin: &[f32], x: &mut Context) {
         let read = match self {
-            Self::Dense(held) => x.refill_dense(held.len(), |values| {
-                for ((value, held), origin) in values.iter_mut().zip(held).zip(origin) {
-                    *value = f64::from(*origin) + f64::from(*held);
-                }
-            }),
+            Self::Dense(held) => x.refill_dense(held.len(), |values| add(origin, held, values)),
             Self::Sparse(dim, held) => x.refill_sparse(*dim, |entries| {
                 let held = held.iter();
                 entries.extend(held.map(|&(feature, value)| (feature, f64::from(value))));
@@ -203,6 +199,13 @@ impl Held {
         } else {
             Err(LoadError::Invalid(format!("the past context {self:?}")))
         }
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn add(a: &[f32], b: &[f32], out: &mut [f64]) {
+    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+        *out = f64::from(*a) + f64::from(*b);
     }
 }
 
