@@ -537,14 +537,14 @@ fn pass_back(
     for (sum, weights) in rest.iter_mut().zip(last.chunks_exact(m)) {
         [*sum] = weigh(weights, slopes);
     }
-    for (row, (out, inputs)) in out
-        .chunks_exact_mut(n)
-        .zip(inputs.chunks_exact(n))
-        .enumerate()
-    {
-        for ((out, input), sums) in out.iter_mut().zip(inputs).zip(&*sums) {
-            *out = if 0.0 < *input { sums[row] } else { 0.0 };
+    for (row, out) in out.chunks_exact_mut(n).enumerate() {
+        for (out, sums) in out.iter_mut().zip(&*sums) {
+            *out = sums[row];
         }
+    }
+    // In a loop of its own, which needs no branches.
+    for (out, input) in out.iter_mut().zip(inputs) {
+        *out = if 0.0 < *input { *out } else { 0.0 };
     }
 }
 
