@@ -8,6 +8,7 @@
 //! | `decision`   | a batch of 8 decided and learned, after 4,000 decisions      | per decision: 20 µs mixture, 8 µs exact |
 //! | `tau`        | a decision at one τ                                          | exact is flat, mixture grows with τ    |
 //! | `named`      | ten named fields and ten numbers: one event decided, learned | as many numbers as the schema is wide   |
+//! | `network`    | each network of the default: an event learned, 128 predicted | together 20 µs, 8 or 104 features       |
 //! | `width`      | the default model: one event of 20 features decided, learned | at most twice the first, however wide  |
 //!
 //! Groups with a throughput say so in elements: numbers, predictions or decisions a second. `--test` runs each once, on
@@ -17,10 +18,11 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use egret::{
-    ArgminDispersion, BettingMartingale, CappedIgw, Context, Contexts, DrawBuffers, Draws,
-    EventRng, Example, Explorer, FeatureSchema, Features, FixedSample, GammaSchedule, Igw,
-    Interval, Learner, LearningRate, LinearArgmin, Loss, LossCurve, MixtureMartingale, Model,
-    Normalization, Normalizer, Observed, RegressionOracle, Settings, Stream, Tolerance, Weight,
+    ArgminDispersion, BettingMartingale, CappedIgw, Context, Contexts, CurveNetwork, CurveSettings,
+    DrawBuffers, Draws, EventRng, Example, Explorer, FeatureSchema, Features, FixedSample,
+    GammaSchedule, Igw, Interval, LatentOutcome, LatentOutcomeSettings, Learner, LearningRate,
+    LinearArgmin, Loss, LossCurve, MixtureMartingale, Model, Normalization, Normalizer, Observed,
+    RegressionOracle, ScalarFeatures, Scaling, Settings, Stream, Tolerance, Weight,
 };
 
 const FEATURES: usize = 10;
@@ -272,6 +274,83 @@ fn named(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// What the default on an interval learns by, each alone: one event learned, and 128 actions predicted.
+fn network(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("network");
+    group.throughput(Throughput::Elements(1));
+    group.sample_size(20);
+    for context_dim in [8, 26, 79, 104] {
+        let outcomes = LatentOutcomeSettings {
+            context_dim,
+            ..LatentOutcomeSettings::default()
+        };
+        let curves = CurveSettings {
+            context_dim,
+            ..CurveSettings::default()
+        };
+        let outcomes = LatentOutcome::new((0.0, 1.0), outcomes).expect("in range");
+        let curves = CurveNetwork::new(ScalarFeatures, vec![UNIT], curves).expect("in range");
+        let oracles: [(&str, Box<dyn RegressionOracle<Context, f64>>); 2] = [
+            ("latent-outcome", Box::new(outcomes)),
+            ("curves", Box::new(curves)),
+        ];
+        let mut values = vec![0.0; 4_096 * context_dim];
+        EventRng::new(5, 0, Stream::World).fill_unit(&mut values);
+        let contexts: Vec<Context> = values
+            .chunks_exact(context_dim)
+            .map(|values| Context::dense(values.to_vec()).expect("finite"))
+            .collect();
+        let mut actions = vec![0.0; 128];
+        EventRng::new(6, 0, Stream::World).fill_unit(&mut actions);
+        for (name, mut oracle) in oracles {
+            let mut event = 0;
+            let mut learn = || {
+                let x = &contexts[event % contexts.len()];
+                let action = &actions[event % actions.len()];
+                let best = x.as_dense().expect("dense")[0];
+                let loss = Loss::new((action - best).abs()).expect("in range");
+                let example = Example {
+                    x,
+                    action,
+                    loss: loss.into(),
+                    weight: Weight::ONE,
+                };
+                oracle.learn(&[example]).expect("a good event");
+                event += 1;
+            };
+            (0..warm_batches() * BATCH as u64).for_each(|_| learn());
+            group.bench_function(
+                format!("{name}, {context_dim} features, learned"),
+                |bencher| {
+                    bencher.iter(&mut learn);
+                },
+            );
+            let bytes = oracle.save().len();
+            println!("{name}, {context_dim} features: a file of {bytes} bytes");
+            let (mut prepared, mut out) = (Vec::new(), vec![0.0; actions.len()]);
+            let mut event = 0;
+            group.bench_function(
+                format!("{name}, {context_dim} features, predicted"),
+                |bencher| {
+                    bencher.iter(|| {
+                        event += 1;
+                        let x = &contexts[event % contexts.len()];
+                        oracle.prepare(x, &mut prepared).expect("readable");
+                        oracle.predict(x, &prepared, &actions, &mut out);
+                        black_box(&out);
+                    });
+                },
+            );
+        }
+    }
+    group.finish();
+}
+
+const UNIT: Scaling = Scaling {
+    shift: 0.0,
+    factor: 1.0,
+};
+
 /// 20 features, all that there are or at any of so many columns. No two of 4,000 contexts are alike.
 fn width(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("width");
@@ -393,5 +472,7 @@ fn target(x: &Context) -> f64 {
     1.0 / (1.0 + (-score).exp())
 }
 
-criterion_group!(benches, rng, fhat, normalizer, decision, tau, named, width);
+criterion_group!(
+    benches, rng, fhat, normalizer, decision, tau, named, network, width
+);
 criterion_main!(benches);

@@ -39,12 +39,13 @@ where
 /// An error unless there are `len` numbers and all are `allowed`.
 pub(crate) fn expect_numbers(
     name: &str,
-    values: &[f64],
+    values: &[impl Copy + Into<f64>],
     len: usize,
     allowed: impl Fn(f64) -> bool,
 ) -> Result<(), LoadError> {
     expect_same(&format!("a list of {name} of length"), &values.len(), &len)?;
-    match values.iter().find(|&&value| !allowed(value)) {
+    let mut values = values.iter().map(|&value| value.into());
+    match values.find(|&value| !allowed(value)) {
         None => Ok(()),
         Some(value) => Err(LoadError::Invalid(format!("{value} among the {name}"))),
     }

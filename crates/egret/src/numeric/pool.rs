@@ -10,6 +10,13 @@ impl<T> Default for Pool<T> {
     }
 }
 
+/// Begins without buffers.
+impl<T> Clone for Pool<T> {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 impl<T: Default> Pool<T> {
     pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -119,13 +119,13 @@ fn layers(inputs: usize, [first, second]: [usize; 2], outputs: usize) -> usize {
         .fold(0, usize::saturating_add)
 }
 
-/// A network over contexts: weights with two moments each. Columns that came in larger numbers have none before they are met.
+/// A network over contexts: weights with two moments each, of half the bits. Columns that came in larger numbers have none before they are met.
 fn network(widths: &[usize], hidden: [usize; 2], outputs: usize) -> Size {
     let dense = |columns: usize| if columns <= MOST_DENSE { columns } else { 0 };
     let later = widths.windows(2).map(|pair| dense(pair[1] - pair[0]));
     let later = later.fold(0, usize::saturating_add);
     let weights = layers(dense(widths[0]), hidden, outputs);
-    Size::saved(times(3, weights.saturating_add(times(later, hidden[0]))))
+    Size::saved(times(3, weights.saturating_add(times(later, hidden[0]))) / 2)
 }
 
 #[cfg(test)]

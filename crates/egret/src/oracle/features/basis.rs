@@ -1,7 +1,12 @@
 use std::f64::consts::{PI, TAU};
 
 use crate::event::{Action, Batch};
-use crate::numeric::{EventRng, OutOfRange, elementary::cos, normals::Normals};
+use crate::numeric::{
+    EventRng, OutOfRange,
+    elementary::cos,
+    lanes::{self, LANES},
+    normals::Normals,
+};
 use crate::oracle::{ActionFeatures, features::limits::check_count};
 
 /// ψ(a), a fixed list of functions of the action; a curve of losses is a weighted sum of them.
@@ -126,6 +131,20 @@ impl<E> ActionBasis<E> {
         out.truncate(n * m);
     }
 
+    /// Writes Σ yⱼ ψⱼ for each action's u, as [`read`](Self::read) gives them. `psi` is scratch space.
+    pub(crate) fn weigh(&self, y: &[f64], u: &[f64], psi: &mut Vec<f64>, out: &mut [f64]) {
+        psi.clear();
+        if self.inputs() == 1 {
+            psi.extend(y.iter().zip(&self.shares).map(|(y, share)| y * share));
+            return weigh_cosines(u, psi, out);
+        }
+        psi.resize(self.len(), 0.0);
+        for (out, u) in out.iter_mut().zip(u.chunks_exact(self.inputs())) {
+            self.expand(u, psi);
+            *out = lanes::dot(y, psi);
+        }
+    }
+
     /// Writes ψ.
     pub(crate) fn expand(&self, u: &[f64], psi: &mut [f64]) {
         if let &[u] = u {
@@ -168,6 +187,29 @@ fn cosines(u: f64, shares: &[f64], psi: &mut [f64]) {
     }
 }
 
+/// Σ yⱼ cos(πju), with many u at a time.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn weigh_cosines(u: &[f64], y: &[f64], out: &mut [f64]) {
+    for (u, out) in u.chunks(AT_ONCE).zip(out.chunks_mut(AT_ONCE)) {
+        let mut angles = [0.0; AT_ONCE];
+        angles[..u.len()].copy_from_slice(u);
+        let twice = angles.map(|u| 2.0 * cos(PI * u));
+        let (mut last, mut this) = (twice.map(|twice| 0.5 * twice), [1.0; AT_ONCE]);
+        let mut sums = [0.0; AT_ONCE];
+        for y in y {
+            for lane in 0..AT_ONCE {
+                sums[lane] += y * this[lane];
+                let next = twice[lane] * this[lane] - last[lane];
+                (last[lane], this[lane]) = (this[lane], next);
+            }
+        }
+        out.copy_from_slice(&sums[..out.len()]);
+    }
+}
+
+/// How many actions.
+const AT_ONCE: usize = 2 * LANES;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,6 +237,34 @@ mod tests {
         }
         basis.expand(&u[3..], &mut psi);
         assert!(psi[1].is_nan());
+    }
+
+    #[test]
+    fn weighing_is_the_sum_over_all_functions() {
+        let line = ActionBasis::new(ScalarFeatures, vec![UNIT], 6, 0).expect("in range");
+        let coordinates = VectorFeatures::new(3).expect("small");
+        let space = ActionBasis::new(coordinates, vec![UNIT; 3], 5, 1).expect("in range");
+        let u: Vec<f64> = (0..60).map(|i| 0.03 * f64::from(i) - 0.4).collect();
+        let y: Vec<f64> = (0..12).map(|j| 1.0 - 0.3 * f64::from(j)).collect();
+        let expands: [(&dyn Fn(&[f64], &mut [f64]), usize, usize); 2] = [
+            (&|u, psi| line.expand(u, psi), 1, 6),
+            (&|u, psi| space.expand(u, psi), 3, 12),
+        ];
+        let (mut scratch, mut found) = (Vec::new(), [0.0; 60]);
+        for (expand, inputs, length) in expands {
+            let y = &y[..length];
+            if inputs == 1 {
+                line.weigh(y, &u, &mut scratch, &mut found);
+            } else {
+                space.weigh(y, &u, &mut scratch, &mut found);
+            }
+            let mut psi = vec![0.0; length];
+            for (u, found) in u.chunks_exact(inputs).zip(found) {
+                expand(u, &mut psi);
+                let expected: f64 = y.iter().zip(&psi).map(|(y, psi)| y * psi).sum();
+                assert!((found - expected).abs() < 1e-12, "{u:?}");
+            }
+        }
     }
 
     #[test]

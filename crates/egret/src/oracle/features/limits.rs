@@ -17,6 +17,13 @@ pub(crate) fn readable(value: f64) -> f64 {
 
 /// An error unless every feature is within ±10³⁰.
 pub(crate) fn check_size(x: &Context) -> Result<(), ContextError> {
+    // One pass without branches; only a context that is refused is searched.
+    let small = |all: bool, value: &f64| all & (value.abs() <= LARGEST);
+    if let Some(values) = x.as_dense()
+        && values.iter().fold(true, small)
+    {
+        return Ok(());
+    }
     let mut result = Ok(());
     x.for_each(|feature, value| {
         if LARGEST < value.abs() && result.is_ok() {

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, Batch, Context, ContextError};
-use crate::numeric::{OutOfRange, lanes, pool::Pool};
+use crate::numeric::{OutOfRange, pool::Pool};
 use crate::oracle::{
     ActionFeatures, Example, GrowError, RegressionOracle,
     features::{
@@ -10,9 +10,9 @@ use crate::oracle::{
         limits::{check_action, check_size},
     },
     network::{
-        context::{self, ContextNetwork, InputState, NetworkSettings},
+        context::{self, ContextNetwork, InputState, NetworkSettings, STEEPEST},
         feature_scale,
-        replay_memory::{Past, ReplayMemory, STEP, check_size_of_loss},
+        replay_memory::{Event, ReplayMemory, STEP, check_size_of_loss},
         wide_layer,
     },
 };
@@ -61,7 +61,15 @@ pub struct CurveNetwork<E> {
     settings: CurveSettings,
     network: ContextNetwork,
     memory: ReplayMemory,
-    buffers: Pool<Vec<f64>>,
+    scratch: Scratch,
+    buffers: Pool<Scratch>,
+}
+
+/// The numbers of actions, and ψ.
+#[derive(Debug, Clone, Default)]
+struct Scratch {
+    u: Vec<f64>,
+    psi: Vec<f64>,
 }
 
 /// Settings of a [`CurveNetwork`], checked when it is made.
@@ -117,28 +125,34 @@ impl<E> CurveNetwork<E> {
             settings,
             network,
             memory: ReplayMemory::new(),
+            scratch: Scratch::default(),
             buffers: Pool::default(),
         })
     }
 
     /// One step on an event and some past ones.
-    fn step(&mut self, event: Past) {
-        self.network.look_at(&event.x);
+    fn step(&mut self, event: Event<'_>) {
+        self.network.look_at(event.x);
         let places = self.memory.add(self.settings.seed, event);
-        let events = places.map(|place| self.memory.get(place));
-        self.network.forward_step(events.map(|event| &event.x));
+        let (events, contexts) = self.memory.get(places);
+        self.network.forward_step(contexts);
         let (basis, length) = (&self.basis, self.basis.len());
+        let Scratch { u, psi } = &mut self.scratch;
+        psi.resize(length, 0.0);
         self.network.backward_step(|outputs, slopes| {
             let rows = outputs
                 .chunks_exact(length)
                 .zip(slopes.chunks_exact_mut(length));
             for (event, (outputs, slopes)) in events.into_iter().zip(rows) {
-                // ψ, until it is known how much of it.
-                basis.expand(&event.action, slopes);
-                let fhat = 0.5 + lanes::dot(outputs, slopes);
-                let by_fhat = 2.0 * (fhat - event.loss) * event.weight / STEP as f64;
-                for slope in slopes {
-                    *slope *= by_fhat;
+                u.clear();
+                u.extend(event.action.iter().map(|&u| f64::from(u)));
+                basis.expand(u, psi);
+                let terms = outputs.iter().zip(&*psi);
+                let fhat = 0.5 + terms.map(|(y, psi)| f64::from(*y) * psi).sum::<f64>();
+                let weight = f64::from(event.weight) / STEP as f64;
+                let by_fhat = 2.0 * (fhat - f64::from(event.loss)) * weight;
+                for (slope, psi) in slopes.iter_mut().zip(&*psi) {
+                    *slope = (by_fhat * psi).clamp(-STEEPEST, STEEPEST) as f32;
                 }
             }
         });
@@ -167,22 +181,21 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for CurveNetw
     fn prepare(&self, x: &Context, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
         x.expect_dim(self.network.dim())?;
         check_size(x)?;
-        self.network.forward(x, prepared);
+        self.network.forward(x, |y| {
+            prepared.clear();
+            prepared.extend(y.iter().map(|&y| f64::from(y)));
+        });
         Ok(())
     }
 
     fn predict(&self, _: &Context, prepared: &[f64], actions: &A::Batch, out: &mut [f64]) {
-        let inputs = self.basis.inputs();
-        self.buffers.with(|numbers| {
-            self.basis.read::<A>(actions, numbers);
-            self.buffers.with(|psi| {
-                psi.resize(self.basis.len(), 0.0);
-                for (out, u) in out.iter_mut().zip(numbers.chunks_exact(inputs)) {
-                    self.basis.expand(u, psi);
-                    *out = 0.5 + lanes::dot(prepared, psi);
-                }
-            });
+        self.buffers.with(|Scratch { u, psi }| {
+            self.basis.read::<A>(actions, u);
+            self.basis.weigh(prepared, u, psi, out);
         });
+        for out in out {
+            *out += 0.5;
+        }
     }
 
     fn learn(&mut self, batch: &[Example<'_, Context, A>]) -> Result<(), ContextError> {
@@ -200,9 +213,9 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for CurveNetw
             check_action(numbers, example.action)?;
         }
         for (example, numbers) in batch.iter().zip(numbers.chunks_exact(inputs)) {
-            self.step(Past {
-                x: example.x.clone(),
-                action: numbers.to_vec(),
+            self.step(Event {
+                x: example.x,
+                action: numbers,
                 loss: example.loss.get(),
                 weight: example.weight.get(),
             });
@@ -447,5 +460,5 @@ mod tests {
         assert_eq!(found.to_bits(), FROZEN);
     }
 
-    const FROZEN: u64 = 4603894873155862074;
+    const FROZEN: u64 = 4603894872973675881;
 }

@@ -69,11 +69,19 @@ impl FeatureScale {
     }
 
     /// Writes the scaled features, zeros of a sparse context included.
-    pub(crate) fn apply(&self, x: &Context, out: &mut [f64]) {
-        self.fill_dense(x, out);
-        for ((out, mean), inverse) in out.iter_mut().zip(&self.state.means).zip(&self.inverses) {
-            *out = ((*out - mean) * inverse).clamp(-CUT_OFF, CUT_OFF);
+    pub(crate) fn apply(&self, x: &Context, out: &mut [f32]) {
+        let (means, inverses) = (&self.state.means, &self.inverses);
+        if let Some(values) = x.as_dense() {
+            return scale(&values[self.first..][..out.len()], means, inverses, out);
         }
+        scale_zeros(means, inverses, out);
+        x.for_each(|feature, value| {
+            if let Some(place) = feature.checked_sub(self.first)
+                && let Some(out) = out.get_mut(place)
+            {
+                *out = scaled(value, means[place], inverses[place]);
+            }
+        });
     }
 
     /// The state that [`restore`](Self::restore) takes.
@@ -115,14 +123,43 @@ impl FeatureScale {
     }
 
     fn invert(&mut self) {
-        let count = self.state.count as f64;
-        let moments = self.state.means.iter().zip(&self.state.squares);
-        for (inverse, (mean, square)) in self.inverses.iter_mut().zip(moments) {
-            let sd = (square / count).sqrt();
-            // The rounding of a mean that never moved is no spread.
-            let varies = 1e-12 * mean.abs() < sd && 1e-150 < sd;
-            *inverse = if varies { 1.0 / sd } else { 0.0 };
-        }
+        let State {
+            count,
+            means,
+            squares,
+        } = &self.state;
+        invert(*count as f64, means, squares, &mut self.inverses);
+    }
+}
+
+#[inline(always)]
+fn scaled(value: f64, mean: f64, inverse: f64) -> f32 {
+    ((value - mean) * inverse).clamp(-CUT_OFF, CUT_OFF) as f32
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn scale(values: &[f64], means: &[f64], inverses: &[f64], out: &mut [f32]) {
+    for ((out, value), (mean, inverse)) in
+        out.iter_mut().zip(values).zip(means.iter().zip(inverses))
+    {
+        *out = scaled(*value, *mean, *inverse);
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn scale_zeros(means: &[f64], inverses: &[f64], out: &mut [f32]) {
+    for (out, (mean, inverse)) in out.iter_mut().zip(means.iter().zip(inverses)) {
+        *out = scaled(0.0, *mean, *inverse);
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn invert(count: f64, means: &[f64], squares: &[f64], inverses: &mut [f64]) {
+    for (inverse, (mean, square)) in inverses.iter_mut().zip(means.iter().zip(squares)) {
+        let sd = (square / count).sqrt();
+        // The rounding of a mean that never moved is no spread.
+        let varies = (1e-12 * mean.abs() < sd) & (1e-150 < sd);
+        *inverse = if varies { 1.0 / sd } else { 0.0 };
     }
 }
 
@@ -157,7 +194,7 @@ mod tests {
     fn features_come_to_one_scale() {
         // Means 2, 2000 and 5; deviations 1, 1000 and none.
         let scale = scale_of(&[[1.0, 1000.0, 5.0], [3.0, 3000.0, 5.0]]);
-        let mut out = [0.0; 3];
+        let mut out = [0.0_f32; 3];
         scale.apply(&dense(&[4.0, 1500.0, 7.0]), &mut out);
         assert_eq!(out, [2.0, -0.5, 0.0]);
         scale.apply(&dense(&[1e30, -1e30, 0.0]), &mut out);

@@ -42,11 +42,13 @@ enum Input {
 struct Dense {
     scale: FeatureScale,
     /// By feature.
-    weights: Vec<f64>,
-    adam: Adam,
-    gradient: Vec<f64>,
+    weights: Vec<f32>,
+    adam: Adam<f32>,
+    gradient: Vec<f32>,
     /// s(x) of each context of a step, row after row.
-    values: Vec<f64>,
+    values: Vec<f32>,
+    /// For a context that is counted.
+    dense: Vec<f64>,
 }
 
 /// What is saved.
@@ -59,8 +61,8 @@ pub(crate) enum State {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct DenseState {
     scale: feature_scale::State,
-    weights: Vec<f64>,
-    adam: Adam,
+    weights: Vec<f32>,
+    adam: Adam<f32>,
 }
 
 impl LaterColumns {
@@ -73,20 +75,19 @@ impl LaterColumns {
     ) -> Result<Self, OutOfRange> {
         let input = if range.len() <= MOST_DENSE {
             let count = check_parameters(range.len().checked_mul(outputs))?;
-            let mut weights = vec![0.0; count];
+            let mut drawn = vec![0.0; count];
             // As in `WideLayer`: no decision has so large a number.
             let event = u64::MAX - 1 - range.start as u64;
-            EventRng::new(seed, event, Stream::World).fill_unit(&mut weights);
+            EventRng::new(seed, event, Stream::World).fill_unit(&mut drawn);
             let bound = (6.0 / range.end as f64).sqrt();
-            for weight in &mut weights {
-                *weight = bound * (2.0 * *weight - 1.0);
-            }
+            let weights = drawn.iter().map(|u| (bound * (2.0 * u - 1.0)) as f32);
             Input::Dense(Dense {
                 scale: FeatureScale::new(range.clone()),
-                weights,
+                weights: weights.collect(),
                 adam: Adam::new(count, rate),
                 gradient: vec![0.0; count],
                 values: vec![0.0; STEP * range.len()],
+                dense: vec![0.0; range.len()],
             })
         } else {
             Input::Wide(WideLayer::new(range.clone(), outputs, seed)?)
@@ -113,15 +114,14 @@ impl LaterColumns {
 
     /// Updates the scale of features with one more context.
     pub(crate) fn look_at(&mut self, x: &Context) {
-        let n = self.range.len();
         match &mut self.input {
-            Input::Dense(dense) => dense.scale.add(x, &mut dense.values[..n]),
+            Input::Dense(dense) => dense.scale.add(x, &mut dense.dense),
             Input::Wide(layer) => layer.look_at(x),
         }
     }
 
     /// out ← out + W s(x).
-    pub(crate) fn add(&self, x: &Context, scratch: &mut [f64], out: &mut [f64]) {
+    pub(crate) fn add(&self, x: &Context, scratch: &mut [f32], out: &mut [f32]) {
         if x.dim() < self.range.end {
             return;
         }
@@ -136,7 +136,7 @@ impl LaterColumns {
     }
 
     /// As [`add`](Self::add) for each context of a step, row after row.
-    pub(crate) fn add_step(&mut self, xs: [&Context; STEP], out: &mut [f64]) {
+    pub(crate) fn add_step(&mut self, xs: [&Context; STEP], out: &mut [f32]) {
         let n = self.range.len();
         match &mut self.input {
             Input::Dense(dense) => {
@@ -156,7 +156,7 @@ impl LaterColumns {
     }
 
     /// The gradient after [`add_step`](Self::add_step), from the derivatives by its outputs; whether Adam accepts it.
-    pub(crate) fn differentiate(&mut self, slopes: &[f64]) -> bool {
+    pub(crate) fn differentiate(&mut self, slopes: &[f32]) -> bool {
         let n = self.range.len();
         match &mut self.input {
             Input::Dense(dense) => {
@@ -201,7 +201,7 @@ impl LaterColumns {
             (Input::Dense(dense), State::Dense(state)) => {
                 dense.scale.check(&state.scale)?;
                 let count = dense.weights.len();
-                let small = |weight: f64| weight.abs() <= 1e100;
+                let small = |weight: f64| weight.abs() <= 1e12;
                 saved_state::expect_numbers("later weights", &state.weights, count, small)?;
                 state.adam.check(count)
             }
@@ -229,7 +229,7 @@ impl LaterColumns {
 }
 
 /// out ← out + Σ sᵢ rowᵢ.
-fn add_product(s: &[f64], rows: &[f64], out: &mut [f64]) {
+fn add_product(s: &[f32], rows: &[f32], out: &mut [f32]) {
     for (&value, row) in s.iter().zip(rows.chunks_exact(out.len())) {
         // So that sums of contexts without these features keep their bits, signs of zeros included.
         if value != 0.0 {

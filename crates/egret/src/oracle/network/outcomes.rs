@@ -2,14 +2,14 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::codec::{LoadError, saved_state};
 use crate::event::{Context, ContextError};
-use crate::numeric::{OutOfRange, bounds::Bounds};
+use crate::numeric::{OutOfRange, bounds::Bounds, single};
 use crate::oracle::{
     Example, GrowError, RegressionOracle,
     features::limits::check_size,
     network::{
-        context::{self, ContextNetwork, InputState, NetworkSettings},
+        context::{self, ContextNetwork, InputState, NetworkSettings, STEEPEST},
         feature_scale,
-        replay_memory::{Past, ReplayMemory, STEP, check_size_of_loss},
+        replay_memory::{Event, ReplayMemory, STEP, check_size_of_loss},
         wide_layer,
     },
 };
@@ -68,6 +68,8 @@ pub struct LatentOutcome {
     network: ContextNetwork,
     memory: ReplayMemory,
     curve: Curve,
+    /// The posterior of an event, and what each outcome would cost.
+    scratch: Vec<f32>,
 }
 
 /// Settings of a [`LatentOutcome`], checked when it is made.
@@ -119,6 +121,7 @@ impl LatentOutcome {
             network,
             memory: ReplayMemory::new(),
             curve: Curve::new(outcomes),
+            scratch: Vec::new(),
             settings,
         })
     }
@@ -129,15 +132,16 @@ impl LatentOutcome {
     }
 
     /// One step on an event and some past ones.
-    fn step(&mut self, event: Past) {
-        self.network.look_at(&event.x);
+    fn step(&mut self, event: Event<'_>) {
+        self.network.look_at(event.x);
         let places = self.memory.add(self.settings.seed, event);
-        let events = places.map(|place| self.memory.get(place));
-        self.network.forward_step(events.map(|event| &event.x));
+        let (events, contexts) = self.memory.get(places);
+        self.network.forward_step(contexts);
         let outcomes = self.settings.outcomes;
-        let curve = &mut self.curve;
+        let (curve, scratch) = (&mut self.curve, &mut self.scratch);
+        scratch.resize(2 * outcomes, 0.0);
+        let (posterior, costs) = scratch.split_at_mut(outcomes);
         self.network.backward_step(|scores, slopes| {
-            let mut posterior = vec![0.0; outcomes];
             let rows = scores
                 .chunks_exact(outcomes)
                 .zip(slopes.chunks_exact_mut(outcomes));
@@ -145,11 +149,11 @@ impl LatentOutcome {
                 let observed = Observed {
                     share: event.action[0],
                     loss: event.loss,
-                    weight: event.weight / STEP as f64,
+                    weight: event.weight / STEP as f32,
                 };
-                curve.differentiate(&observed, scores, slopes, &mut posterior);
+                curve.differentiate(&observed, scores, slopes, posterior, costs);
                 if place == 0 {
-                    curve.count(&observed, &posterior);
+                    curve.count(&observed, posterior);
                 }
             }
         });
@@ -178,9 +182,9 @@ impl LatentOutcome {
 
 /// An action, as a share of the interval, and what it cost.
 struct Observed {
-    share: f64,
-    loss: f64,
-    weight: f64,
+    share: f32,
+    loss: f32,
+    weight: f32,
 }
 
 /// q, then v and w for z ≥ 0, then v and w for z < 0.
@@ -225,62 +229,50 @@ impl Curve {
         }
     }
 
-    /// Writes the derivatives by the scores, and the posterior over outcomes.
+    /// Writes the derivatives by the scores, the posterior over outcomes, and D of each.
     fn differentiate(
         &self,
         observed: &Observed,
-        scores: &[f64],
-        slopes: &mut [f64],
-        posterior: &mut [f64],
+        scores: &[f32],
+        slopes: &mut [f32],
+        posterior: &mut [f32],
+        costs: &mut [f32],
     ) {
-        let count = scores.len() as f64;
-        let half_precision = 0.5 / self.variance;
-        // `slopes` is p for now, and `posterior` what the loss alone says of each outcome.
-        softmax(scores, slopes);
-        for (place, posterior) in posterior.iter_mut().enumerate() {
-            let outcome = (place as f64 + 0.5) / count;
-            let error = self.at(outcome - observed.share) - observed.loss;
-            *posterior = -half_precision * error * error;
-        }
-        let most = posterior.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mut sum = 0.0;
-        for (posterior, p) in posterior.iter_mut().zip(&*slopes) {
-            *posterior = p * libm::exp(*posterior - most);
-            sum += *posterior;
-        }
-        let mut fhat = 0.0;
-        for (place, (posterior, &p)) in posterior.iter_mut().zip(&*slopes).enumerate() {
-            // If p rules out every outcome that the loss allows, the event teaches nothing.
-            *posterior = if 1e-200 < sum { *posterior / sum } else { p };
-            fhat += p * self.at((place as f64 + 0.5) / count - observed.share);
-        }
-        let by_fhat = 2.0 * SQUARED_ERROR * (fhat - observed.loss);
-        for (place, (slope, posterior)) in slopes.iter_mut().zip(posterior).enumerate() {
-            let p = *slope;
-            let cost = self.at((place as f64 + 0.5) / count - observed.share);
-            *slope = observed.weight * (p - *posterior + by_fhat * p * (cost - fhat));
-        }
+        let root = (0.5 / self.variance).sqrt() as f32;
+        let head = self.head.map(|part| part as f32);
+        differentiate(head, root, observed, scores, slopes, posterior, costs);
     }
 
     /// Counts a new event for D and σ, its outcomes weighted by the posterior; the example weight is ignored.
-    fn count(&mut self, observed: &Observed, posterior: &[f64]) {
+    fn count(&mut self, observed: &Observed, posterior: &[f32]) {
         let outcomes = posterior.len() as f64;
-        let (mut variance, loss) = (0.0, observed.loss);
+        let (share, loss) = (f64::from(observed.share), f64::from(observed.loss));
+        let mut variance = 0.0;
+        // Σ posterior · |z|ᵏ for k = 0…4, of outcomes above the action and of those below.
+        let mut moments = [[0.0; 5]; 2];
         for (place, &posterior) in posterior.iter().enumerate() {
             if posterior < 1e-4 {
                 continue;
             }
-            let z = (place as f64 + 0.5) / outcomes - observed.share;
+            let z = (place as f64 + 0.5) / outcomes - share;
             let error = self.at(z) - loss;
-            variance += posterior * error * error;
-            let terms = terms(z);
-            for (row, (squares, products)) in
-                self.squares.iter_mut().zip(&mut self.products).enumerate()
-            {
-                for (square, term) in squares.iter_mut().zip(terms) {
-                    *square += posterior * terms[row] * term;
+            let mut power = f64::from(posterior);
+            variance += power * error * error;
+            for moment in &mut moments[usize::from(z < 0.0)] {
+                *moment += power;
+                power *= z.abs();
+            }
+        }
+        self.squares[0][0] += moments[0][0] + moments[1][0];
+        self.products[0] += loss * (moments[0][0] + moments[1][0]);
+        for (first, moments) in [1, 3].into_iter().zip(&moments) {
+            for (part, row) in (first..).zip(0..2) {
+                self.squares[0][part] += moments[1 + row];
+                self.squares[part][0] += moments[1 + row];
+                self.products[part] += loss * moments[1 + row];
+                for (other, column) in (first..).zip(0..2) {
+                    self.squares[part][other] += moments[2 + row + column];
                 }
-                *products += posterior * terms[row] * loss;
             }
         }
         self.events += 1;
@@ -299,17 +291,45 @@ impl Curve {
             }
             *product *= keep;
         }
+        let inverses: [f64; HEAD] =
+            std::array::from_fn(|part| 1.0 / (self.squares[part][part] + BELIEF[part]));
         for _ in 0..4 {
             for (part, (start, belief)) in START.into_iter().zip(BELIEF).enumerate() {
-                let row = &self.squares[part];
                 let mut rest = self.products[part] + belief * start;
-                for (other, (square, head)) in row.iter().zip(&self.head).enumerate() {
+                for (other, (square, head)) in self.squares[part].iter().zip(&self.head).enumerate()
+                {
                     if other != part {
                         rest -= square * head;
                     }
                 }
-                self.head[part] = (rest / (row[part] + belief)).clamp(0.0, 1e30);
+                self.head[part] = (rest * inverses[part]).clamp(0.0, 1e30);
             }
+        }
+    }
+
+    /// For each number of outcomes before an action u, what D makes of it: a + b u + c u². `weights` are in
+    /// proportion to p.
+    fn polynomials(&self, weights: &[f32], out: &mut [[f64; 3]]) {
+        let [q, v_below, w_below, v_above, w_above] = self.head;
+        let step = 1.0 / weights.len() as f64;
+        // Σ p, Σ p c and Σ p c² over the outcomes before.
+        let mut low = [0.0; 3];
+        for (place, weight) in weights.iter().enumerate() {
+            out[place] = low;
+            let (p, c) = (f64::from(*weight), (place as f64 + 0.5) * step);
+            low = [low[0] + p, low[1] + p * c, low[2] + p * c * c];
+        }
+        let all = low;
+        out[weights.len()] = all;
+        let inverse = 1.0 / all[0];
+        for out in out {
+            let low = out.map(|sum| sum * inverse);
+            let high: [f64; 3] = std::array::from_fn(|k| all[k] * inverse - low[k]);
+            *out = [
+                q + v_below * high[1] + w_below * high[2] - v_above * low[1] + w_above * low[2],
+                v_above * low[0] - v_below * high[0] - 2.0 * (w_below * high[1] + w_above * low[1]),
+                w_below * high[0] + w_above * low[0],
+            ];
         }
     }
 
@@ -341,75 +361,106 @@ impl Curve {
     }
 }
 
-/// What D(z) is linear in.
-fn terms(z: f64) -> [f64; HEAD] {
-    let r = z.abs();
-    if 0.0 <= z {
-        [1.0, r, r * r, 0.0, 0.0]
-    } else {
-        [1.0, 0.0, 0.0, r, r * r]
+/// [`Curve::differentiate`], with `root` the root of 1/(2σ²).
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn differentiate(
+    head: [f32; HEAD],
+    root: f32,
+    observed: &Observed,
+    scores: &[f32],
+    slopes: &mut [f32],
+    posterior: &mut [f32],
+    costs: &mut [f32],
+) {
+    let &Observed {
+        share,
+        loss,
+        weight,
+    } = observed;
+    let [q, v_below, w_below, v_above, w_above] = head;
+    let step = 1.0 / scores.len() as f32;
+    for (place, (posterior, cost)) in posterior.iter_mut().zip(&mut *costs).enumerate() {
+        let z = (place as f32 + 0.5) * step - share;
+        let (v, w) = if 0.0 <= z {
+            (v_below, w_below)
+        } else {
+            (v_above, w_above)
+        };
+        *cost = q + z.abs() * (v + w * z.abs());
+        // Beyond this nothing is likely.
+        let error = ((*cost - loss) * root).clamp(-1e9, 1e9);
+        *posterior = -error * error;
+    }
+    // First what is most likely is taken off: a loss that no outcome explains then leaves p as it is.
+    let most = single::largest(posterior);
+    for (posterior, score) in posterior.iter_mut().zip(scores) {
+        *posterior = score + (*posterior - most);
+    }
+    softmax(posterior);
+    // `slopes` is p for now.
+    slopes.copy_from_slice(scores);
+    softmax(slopes);
+    let fhat = single::dot(slopes, costs);
+    let steepest = STEEPEST as f32;
+    let by_fhat = (2.0 * SQUARED_ERROR as f32 * (fhat - loss)).clamp(-steepest, steepest);
+    for ((slope, posterior), cost) in slopes.iter_mut().zip(posterior).zip(costs) {
+        let p = *slope;
+        let by_score = p - *posterior + by_fhat * (p * (*cost - fhat));
+        let steep = (weight * by_score).clamp(-steepest, steepest);
+        // Smaller ones move nothing, but their products would be subnormal, and slow.
+        *slope = if steep.abs() < 1e-12 { 0.0 } else { steep };
     }
 }
 
-/// p ∝ eˢ.
-fn softmax(scores: &[f64], p: &mut [f64]) {
-    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut sum = 0.0;
-    for (p, score) in p.iter_mut().zip(scores) {
-        *p = libm::exp(score - most);
-        sum += *p;
+/// p ∝ eˢ, in place.
+#[inline(always)]
+fn softmax(scores: &mut [f32]) {
+    exponentials(scores);
+    let inverse = 1.0 / single::sum(scores);
+    for p in scores {
+        *p *= inverse;
     }
-    for p in p {
-        *p /= sum;
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn weigh(scores: &mut [f32]) {
+    exponentials(scores);
+}
+
+/// s ← eˢ, but for a factor: the largest is 1.
+#[inline(always)]
+fn exponentials(scores: &mut [f32]) {
+    let most = single::largest(scores);
+    for score in scores {
+        *score = single::exp(*score - most);
     }
 }
 
 impl RegressionOracle<Context, f64> for LatentOutcome {
-    /// Sums of p, p·c and p·c² over the outcomes before each: an action then costs the same whatever K is.
+    /// With a number k of outcomes before it, the loss of an action is a quadratic polynomial: its coefficients for each k.
     fn prepare(&self, x: &Context, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
         x.expect_dim(self.network.dim())?;
         check_size(x)?;
-        self.network.forward(x, prepared);
         let outcomes = self.settings.outcomes;
-        prepared.resize(2 * outcomes + 3 * (outcomes + 1), 0.0);
-        let (scores, rest) = prepared.split_at_mut(outcomes);
-        let (p, sums) = rest.split_at_mut(outcomes);
-        softmax(scores, p);
-        let mut sum = [0.0; 3];
-        for (place, &p) in p.iter().enumerate() {
-            let outcome = (place as f64 + 0.5) / outcomes as f64;
-            sums[3 * place..][..3].copy_from_slice(&sum);
-            sum[0] += p;
-            sum[1] += p * outcome;
-            sum[2] += p * outcome * outcome;
-        }
-        sums[3 * outcomes..].copy_from_slice(&sum);
-        prepared.drain(..2 * outcomes);
+        prepared.clear();
+        prepared.resize(3 * (outcomes + 1), 0.0);
+        let polynomials = prepared.as_chunks_mut::<3>().0;
+        self.network.forward(x, |scores| {
+            weigh(scores);
+            self.curve.polynomials(scores, polynomials);
+        });
         Ok(())
     }
 
     fn predict(&self, _: &Context, prepared: &[f64], actions: &Vec<f64>, out: &mut [f64]) {
         let outcomes = self.settings.outcomes;
-        let [q, v_below, w_below, v_above, w_above] = self.curve.head;
-        let sums = prepared.as_chunks::<3>().0;
-        let all = sums[outcomes];
+        let polynomials = prepared.as_chunks::<3>().0;
         for (out, &action) in out.iter_mut().zip(actions) {
             let u = self.share(action);
             // How many outcomes lie before the action; those have z < 0.
             let before = (u * outcomes as f64 + 0.5) as usize;
-            let low = sums[before.min(outcomes)];
-            let high = [all[0] - low[0], all[1] - low[1], all[2] - low[2]];
-            let above = [
-                u * low[0] - low[1],
-                u * u * low[0] - 2.0 * u * low[1] + low[2],
-            ];
-            let below = [
-                high[1] - u * high[0],
-                u * u * high[0] - 2.0 * u * high[1] + high[2],
-            ];
-            *out = q * all[0]
-                + (v_below * below[0] + w_below * below[1])
-                + (v_above * above[0] + w_above * above[1]);
+            let [a, b, c] = polynomials[before.min(outcomes)];
+            *out = a + u * (b + u * c);
         }
     }
 
@@ -428,9 +479,9 @@ impl RegressionOracle<Context, f64> for LatentOutcome {
             }
         }
         for example in batch {
-            self.step(Past {
-                x: example.x.clone(),
-                action: vec![self.share(*example.action)],
+            self.step(Event {
+                x: example.x,
+                action: &[self.share(*example.action)],
                 loss: example.loss.get(),
                 weight: example.weight.get(),
             });
@@ -552,9 +603,7 @@ mod tests {
         teach(&mut oracle, 0..300, |z| 0.1 + 0.5 * z.abs() + 0.3 * z * z);
         oracle.curve.head = [0.05, 0.7, 0.2, 0.3, 0.9];
         let (x, _, _) = event(400, |_| 0.0);
-        let (mut scores, mut p) = (Vec::new(), [0.0; 16]);
-        oracle.network.forward(&x, &mut scores);
-        softmax(&scores, &mut p);
+        let p = shares(&oracle.network.forward(&x, |scores| scores.to_vec()));
         let actions: Vec<f64> = (0..=64).map(|i| -1.0 + f64::from(i) / 16.0).collect();
         for (action, found) in actions.iter().zip(predict(&oracle, &x, &actions)) {
             let share = (action + 1.0) / 4.0;
@@ -562,26 +611,33 @@ mod tests {
             let expected: f64 = terms
                 .map(|(k, p)| p * oracle.curve.at((k as f64 + 0.5) / 16.0 - share))
                 .sum();
-            assert!((found - expected).abs() < 1e-13, "{action}");
+            assert!((found - expected).abs() < 1e-6, "{action}");
         }
         assert!(predict(&oracle, &x, &[f64::NAN])[0].is_nan());
     }
 
+    /// p ∝ eˢ.
+    fn shares(scores: &[f32]) -> Vec<f64> {
+        let weights: Vec<f64> = scores.iter().map(|&s| f64::from(s).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.iter().map(|weight| weight / sum).collect()
+    }
+
     /// −w (ln Σ p exp(…) − λ (ℓ − f̂)²), whose derivative by the scores is what the network learns from.
-    fn objective(curve: &Curve, observed: &Observed, scores: &[f64]) -> f64 {
-        let mut p = vec![0.0; scores.len()];
-        softmax(scores, &mut p);
+    fn objective(curve: &Curve, observed: &Observed, scores: &[f32]) -> f64 {
+        let p = shares(scores);
+        let (share, loss) = (f64::from(observed.share), f64::from(observed.loss));
         let costs: Vec<f64> = (0..p.len())
-            .map(|k| curve.at((k as f64 + 0.5) / p.len() as f64 - observed.share))
+            .map(|k| curve.at((k as f64 + 0.5) / p.len() as f64 - share))
             .collect();
-        let errors = costs.iter().map(|cost| cost - observed.loss);
+        let errors = costs.iter().map(|cost| cost - loss);
         let likelihood: f64 = errors
             .zip(&p)
             .map(|(error, p)| p * (-0.5 * error * error / curve.variance).exp())
             .sum();
         let fhat: f64 = costs.iter().zip(&p).map(|(cost, p)| cost * p).sum();
-        let error = fhat - observed.loss;
-        observed.weight * (SQUARED_ERROR * error * error - likelihood.ln())
+        let error = fhat - loss;
+        f64::from(observed.weight) * (SQUARED_ERROR * error * error - likelihood.ln())
     }
 
     #[test]
@@ -593,24 +649,30 @@ mod tests {
         let mut rng = EventRng::new(2, 0, Stream::World);
         for _ in 0..20 {
             let observed = Observed {
-                share: rng.unit(),
-                loss: rng.unit(),
-                weight: 2.0 * rng.unit(),
+                share: rng.unit() as f32,
+                loss: rng.unit() as f32,
+                weight: 2.0 * rng.unit() as f32,
             };
-            let mut scores: Vec<f64> = (0..8).map(|_| 2.0 * rng.unit()).collect();
+            let mut scores: Vec<f32> = (0..8).map(|_| 2.0 * rng.unit() as f32).collect();
             let (mut slopes, mut posterior) = ([0.0; 8], [0.0; 8]);
-            curve.differentiate(&observed, &scores, &mut slopes, &mut posterior);
-            assert!((posterior.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            curve.differentiate(
+                &observed,
+                &scores,
+                &mut slopes,
+                &mut posterior,
+                &mut [0.0; 8],
+            );
+            assert!((posterior.iter().sum::<f32>() - 1.0).abs() < 1e-5);
             for place in 0..8 {
-                let (score, step) = (scores[place], 1e-5);
-                let mut at = |moved: f64| {
+                let (score, step) = (scores[place], 1e-3);
+                let mut at = |moved: f32| {
                     scores[place] = score + moved;
                     objective(&curve, &observed, &scores)
                 };
-                let difference = (at(step) - at(-step)) / (2.0 * step);
+                let difference = (at(step) - at(-step)) / (2.0 * f64::from(step));
                 scores[place] = score;
                 assert!(
-                    (difference - slopes[place]).abs() < 1e-6 * (1.0 + difference.abs()),
+                    (difference - f64::from(slopes[place])).abs() < 1e-4 * (1.0 + difference.abs()),
                     "{difference} {}",
                     slopes[place]
                 );
@@ -749,7 +811,7 @@ mod tests {
         assert_eq!(predict(&oracle, &x, &[0.5])[0].to_bits(), FROZEN);
     }
 
-    const FROZEN: u64 = 4601254676577641228;
+    const FROZEN: u64 = 4601254676749705542;
 
     proptest! {
         #[test]
