@@ -69,12 +69,17 @@ impl ContextFeatures {
         let columns = self.scale.dim();
         let (one, rest) = phi.split_at_mut(1);
         one[0] = 1.0;
-        let (scaled, squares) = rest.split_at_mut(columns);
+        let (plain, squares) = rest.split_at_mut(columns);
+        let mut scaled = [0.0; MOST_COLUMNS];
+        let scaled = &mut scaled[..columns];
         match self.folded(x) {
             Some(folded) => self.scale.apply(&folded, scaled),
             None => self.scale.apply(x, scaled),
         }
-        for (square, s) in squares.iter_mut().zip(&*scaled) {
+        for (plain, &s) in plain.iter_mut().zip(&*scaled) {
+            *plain = f64::from(s);
+        }
+        for (square, s) in squares.iter_mut().zip(&*plain) {
             *square = s * s - 1.0;
         }
         let factor = (PRIOR_VARIANCE / rest.len().max(1) as f64).sqrt();
