@@ -290,7 +290,7 @@ fn network(criterion: &mut Criterion) {
         };
         let outcomes = LatentOutcome::new((0.0, 1.0), outcomes).expect("in range");
         let curves = CurveNetwork::new(ScalarFeatures, vec![UNIT], curves).expect("in range");
-        let oracles: [(&str, Box<dyn RegressionOracle<Context, f64>>); 2] = [
+        let oracles: [(&str, Oracle); 2] = [
             ("latent-outcome", Box::new(outcomes)),
             ("curves", Box::new(curves)),
         ];
@@ -345,6 +345,8 @@ fn network(criterion: &mut Criterion) {
     }
     group.finish();
 }
+
+type Oracle = Box<dyn RegressionOracle<Context, f64>>;
 
 const UNIT: Scaling = Scaling {
     shift: 0.0,

@@ -246,24 +246,21 @@ mod tests {
         let space = ActionBasis::new(coordinates, vec![UNIT; 3], 5, 1).expect("in range");
         let u: Vec<f64> = (0..60).map(|i| 0.03 * f64::from(i) - 0.4).collect();
         let y: Vec<f64> = (0..12).map(|j| 1.0 - 0.3 * f64::from(j)).collect();
-        let expands: [(&dyn Fn(&[f64], &mut [f64]), usize, usize); 2] = [
-            (&|u, psi| line.expand(u, psi), 1, 6),
-            (&|u, psi| space.expand(u, psi), 3, 12),
-        ];
         let (mut scratch, mut found) = (Vec::new(), [0.0; 60]);
-        for (expand, inputs, length) in expands {
-            let y = &y[..length];
-            if inputs == 1 {
-                line.weigh(y, &u, &mut scratch, &mut found);
-            } else {
-                space.weigh(y, &u, &mut scratch, &mut found);
-            }
-            let mut psi = vec![0.0; length];
-            for (u, found) in u.chunks_exact(inputs).zip(found) {
-                expand(u, &mut psi);
-                let expected: f64 = y.iter().zip(&psi).map(|(y, psi)| y * psi).sum();
-                assert!((found - expected).abs() < 1e-12, "{u:?}");
-            }
+        let check = |u: &[f64], y: &[f64], psi: &[f64], found: f64| {
+            let expected: f64 = y.iter().zip(psi).map(|(y, psi)| y * psi).sum();
+            assert!((found - expected).abs() < 1e-12, "{u:?}");
+        };
+        let mut psi = [0.0; 12];
+        line.weigh(&y[..6], &u, &mut scratch, &mut found);
+        for (u, found) in u.chunks_exact(1).zip(found) {
+            line.expand(u, &mut psi[..6]);
+            check(u, &y[..6], &psi[..6], found);
+        }
+        space.weigh(&y, &u, &mut scratch, &mut found[..20]);
+        for (u, found) in u.chunks_exact(3).zip(found) {
+            space.expand(u, &mut psi);
+            check(u, &y, &psi, found);
         }
     }
 

@@ -382,7 +382,10 @@ mod tests {
         for damage in damages {
             let mut adam = fresh.clone();
             damage(&mut adam);
-            assert!(matches!(adam.check(2), Err(_)), "{adam:?}");
+            assert!(
+                matches!(adam.check(2), Err(LoadError::Invalid(_))),
+                "{adam:?}"
+            );
         }
     }
 
