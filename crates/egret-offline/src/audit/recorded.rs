@@ -156,7 +156,7 @@ impl CappedIgwDraw {
             (
                 self.density_kind == DensityKind::Marginal
                     || (density - stated).abs() <= SLACK * stated,
-                "the density is not (1 - uniform) g / z + uniform",
+                "the density is not g / z, with what is drawn at random",
             ),
             (1 <= self.proposals, "an action took no proposal"),
             (bounded, "1 / density exceeds the largest inverse density"),

@@ -213,7 +213,7 @@ fn what_differs_is_found_at_once_and_named() {
 fn records_that_contradict_themselves_are_found_at_once() {
     let (rows, _) = run(settings(Normalization::Mixture, 4), 40, 1);
     type Spoil = fn(&mut Row);
-    let spoils: [(Spoil, &str); 5] = [
+    let spoils: [(Spoil, &str); 6] = [
         (|row| scale(row, 1.1, false), "not g / z"),
         (
             |row| with(row, |capped, tau| capped.g = 2.0 * tau),
@@ -224,6 +224,10 @@ fn records_that_contradict_themselves_are_found_at_once() {
             "z exceeds",
         ),
         (|row| with(row, |capped, _| capped.g *= 1e-9), "less than"),
+        (
+            |row| with(row, |capped, _| capped.uniform = 0.02),
+            "not g / z",
+        ),
         (
             |row| {
                 let inverse = 1.0 / density(row);

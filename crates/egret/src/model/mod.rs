@@ -502,7 +502,7 @@ mod tests {
             assert_ne!(other.content_hash(), hash);
         }
         // On every machine.
-        assert_eq!(paper(specs().remove(0)).content_hash(), "0a38a7fac68d0471");
+        assert_eq!(paper(specs().remove(0)).content_hash(), "c7719f5dc70d966e");
     }
 
     #[test]

@@ -83,13 +83,6 @@ pub enum OracleSpec {
         /// Seed of the starting weights and of the choice of past events to learn again.
         seed: u64,
     },
-    /// [`LocalRegression`].
-    Local {
-        /// How many actions there is a regression around.
-        places: usize,
-        /// How many events the regressions that forget remember.
-        memory: f64,
-    },
     /// [`PiecewiseConstant`] version of another oracle.
     PiecewiseConstant {
         /// How many cells.
@@ -97,6 +90,13 @@ pub enum OracleSpec {
         /// The oracle inside.
         #[serde(deserialize_with = "one_deeper")]
         of: Box<OracleSpec>,
+    },
+    /// [`LocalRegression`].
+    Local {
+        /// How many actions there is a regression around.
+        places: usize,
+        /// How many events the regressions that forget remember.
+        memory: f64,
     },
 }
 
