@@ -196,6 +196,17 @@ fn remarks(report: &AuditReport) -> Vec<String> {
     for (before, found) in &sequence.first {
         lines.push(format!("  After {before} comes {found}."));
     }
+    let numbers = &findings.random_numbers;
+    lines.push(if numbers.compared == 0 {
+        "Random numbers: no record has seed and event, so reuse would not be seen.".to_owned()
+    } else {
+        format!(
+            "Random numbers: of {} events compared, {} share those of an earlier one, {} of them in another context.",
+            count(numbers.compared),
+            count(numbers.reused + numbers.twice),
+            count(numbers.reused)
+        )
+    });
     lines.push(format!(
         "Events: {}, of which {} are point masses and {} have no outcome.",
         count(findings.events),

@@ -19,9 +19,10 @@ pub struct DecideArgs {
     /// A saved model
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
-    /// The number of the first event; the others follow. Never use a number twice: its random numbers would repeat
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    first_event: u64,
+    /// The number of the first event; the others follow. By default the first that the model has not used. Give it where
+    /// this model has decided before: a number that is used twice has the same random numbers
+    #[arg(long, value_name = "N")]
+    first_event: Option<u64>,
     /// Write the decisions to this file, not to the terminal
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -66,9 +67,10 @@ pub fn decide(args: &DecideArgs) -> Result<String> {
         Some(file) => {
             output::write(file, text.as_bytes())?;
             Ok(format!(
-                "{} decisions in {}\n",
+                "{} decisions in {}; go on with --first-event {}\n",
                 report.decisions.len(),
-                file.display()
+                file.display(),
+                report.next_event
             ))
         }
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use egret::{ActionKind, Context, ContextError, Space, for_kind};
 use egret_log::{Mode, PHILOX, Record};
 use egret_offline::{
-    AuditReport as Findings, Audited, Auditor, Binnable, CappedIgwDraw, Recorded, Replayer,
+    AuditReport as Findings, Audited, Auditor, Binnable, CappedIgwDraw, RandomNumberCheck,
+    Recorded, Replayer,
 };
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +97,7 @@ fn audit_kind<A: ActionKind + Binnable>(
     let auditor = Auditor::new(measure, replayer, request.alpha)
         .map_err(|error| JobError::request("alpha", error))?;
     let mut auditor = auditor.replaying_every(request.replay_every);
+    let mut numbers = RandomNumberCheck::default();
     let mut batch = Vec::with_capacity(BATCH);
     let (mut apprentice, mut unchecked) = (0, Unchecked::default());
     while let Some((place, record)) = log.next(progress)? {
@@ -106,6 +108,11 @@ fn audit_kind<A: ActionKind + Binnable>(
         }
         if !models.take_names && record.context.as_named().is_some() {
             return Err(JobError::field(&place, "context", ContextError::Named));
+        }
+        if let (Some(seed), Some(event)) = (record.seed, record.event) {
+            numbers.observe(record.loop_name.as_deref(), seed, event, || {
+                serde_json::to_string(&record.context).expect("a context is written to memory")
+            });
         }
         if record.mode == Some(Mode::Apprentice) {
             apprentice += 1;
@@ -118,6 +125,7 @@ fn audit_kind<A: ActionKind + Binnable>(
         }
     }
     auditor.observe(&batch);
+    auditor.note_random_numbers(numbers.found());
     Ok(AuditReport {
         findings: auditor.report(),
         apprentice,

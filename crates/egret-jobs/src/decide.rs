@@ -19,9 +19,10 @@ pub struct DecideRequest {
     pub model: PathBuf,
     /// The contexts.
     pub contexts: ContextSource,
-    /// The number of the first event; the others follow. Never use a number twice: its random numbers would repeat.
+    /// The number of the first event; the others follow. None: go on from the model's. A number that the model knows to be
+    /// used is refused, as its random numbers would come again. The model file is not changed: next time, say where to go on.
     #[serde(default)]
-    pub first_event: u64,
+    pub first_event: Option<u64>,
 }
 
 /// Where contexts come from.
@@ -40,6 +41,8 @@ pub enum ContextSource {
 pub struct DecideReport {
     /// In the order of the contexts.
     pub decisions: Vec<Decided>,
+    /// The number after the last: the first of the next request.
+    pub next_event: u64,
     /// How contexts differed from the model's schema, if it has one.
     pub features: Option<FeatureCounts>,
 }
@@ -68,18 +71,22 @@ pub fn decide(request: &DecideRequest, progress: &dyn Progress) -> Result<Decide
             (contexts, Some(places))
         }
     };
-    if request
-        .first_event
-        .checked_add(contexts.len() as u64)
-        .is_none()
-    {
-        let problem = "too large: the numbers of the events would start again at 0";
+    let unused = model.next_event();
+    let first_event = request.first_event.unwrap_or(unused);
+    if first_event < unused {
+        let problem = format!(
+            "{first_event} is used already, and its random numbers would come again: give {unused} or more"
+        );
         return Err(JobError::request("first_event", problem));
     }
+    let Some(next_event) = first_event.checked_add(contexts.len() as u64) else {
+        let problem = "too large: the numbers of the events would start again at 0";
+        return Err(JobError::request("first_event", problem));
+    };
     let all = contexts.len().max(1) as f64;
     let mut decisions = Vec::with_capacity(contexts.len());
     for (part, contexts) in contexts.chunks(BATCH).enumerate() {
-        let first = request.first_event + (part * BATCH) as u64;
+        let first = first_event + (part * BATCH) as u64;
         let events: Vec<(u64, &Context)> = (first..).zip(contexts).collect();
         for (row, decided) in model.decide_batch(&events).into_iter().enumerate() {
             let decision = decided.map_err(|error| match &places {
@@ -98,6 +105,7 @@ pub fn decide(request: &DecideRequest, progress: &dyn Progress) -> Result<Decide
     Ok(DecideReport {
         features: schema.map(|schema| schema.counts(contexts.iter())),
         decisions,
+        next_event,
     })
 }
 

@@ -117,6 +117,7 @@ fn select_kind<A: ActionKind>(
         spec,
         observed,
         counts,
+        next_event,
         features,
     } = events;
     let (spec, observed) = (&spec, observed.as_slice());
@@ -150,7 +151,7 @@ fn select_kind<A: ActionKind>(
         parts: [rows.train.len(), rows.validation.len(), rows.test.len()],
         sentence: selection.sentence(),
     };
-    Ok((model.into(), report))
+    Ok((model.with_next_event(next_event).into(), report))
 }
 
 fn report_rows<A: ActionKind>(

@@ -108,6 +108,7 @@ fn train_kind<A: ActionKind>(
         spec,
         observed,
         counts,
+        next_event,
         features,
     } = events;
     let (spec, observed) = (&spec, observed.as_slice());
@@ -144,7 +145,7 @@ fn train_kind<A: ActionKind>(
     };
     let tested = tested(request, spec, observed, &rows, candidate, trained)?;
     report.tested = tested.map(|tested| tested.in_units(&spec.objective));
-    Ok((model.into(), report))
+    Ok((model.with_next_event(next_event).into(), report))
 }
 
 /// A candidate, what it came to, and the rows it was trained on.

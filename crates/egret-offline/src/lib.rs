@@ -24,8 +24,8 @@ mod weighted_events;
 
 pub use audit::{
     AuditReport, Audited, Auditor, Binnable, CappedIgwDraw, Consistency, EvidenceHistory, Finding,
-    MeanTerm, MeanTest, ProposalTest, Proposals, Recorded, ReplayCounts, Replayer, SequenceCheck,
-    TestMartingale, TestRow, Version,
+    MeanTerm, MeanTest, ProposalTest, Proposals, RandomNumberCheck, RandomNumbers, Recorded,
+    ReplayCounts, Replayer, SequenceCheck, TestMartingale, TestRow, Version,
 };
 pub use estimator::{Estimator, Hyperparameter, UnknownEstimator};
 pub use evaluation::{

@@ -112,17 +112,18 @@
 //!
 //! # Saving and loading
 //!
-//! A saved model is bytes: its description, schema, settings and all that it has learned. Loaded, it goes on bit for bit.
-//! After a restart, number the events on from where they were: [`DecisionLoop::starting_at`].
+//! A saved model is bytes: its description, schema, settings, all that it has learned and the number of the next event.
+//! Loaded, it goes on bit for bit, and uses no random numbers again. If decisions were made after it was saved, go on after
+//! the last of them: [`DecisionLoop::starting_at`].
 //!
 //! ```
 //! use egret::{Context, DecisionLoop, Interval, Model};
 //!
 //! let mut shop = DecisionLoop::new(Model::new(Interval::new(5.0, 50.0)?, 1)?);
 //! shop.decide(Context::dense(vec![1.0])?)?;
-//! let (saved, next_event) = (shop.model().save(), shop.next_event());
+//! let saved = shop.model().save();
 //!
-//! let mut again = DecisionLoop::new(Model::<f64>::load(&saved)?).starting_at(next_event);
+//! let mut again = DecisionLoop::new(Model::<f64>::load(&saved)?);
 //! let x = Context::dense(vec![2.0])?;
 //! assert_eq!(again.decide(x.clone())?, shop.decide(x)?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

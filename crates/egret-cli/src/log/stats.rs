@@ -4,8 +4,9 @@ use std::fmt::Display;
 use anyhow::Result;
 use clap::Args;
 use comfy_table::{Table, presets};
-use egret_jobs::summarize::{Spread, SummarizeRequest, Summary, summarize};
-use egret_report::numerals::short;
+use egret_jobs::summarize::{EffectiveBlock, Spread, SummarizeRequest, Summary, summarize};
+use egret_offline::RandomNumbers;
+use egret_report::numerals::{short, thousands};
 
 use super::InputArgs;
 use crate::progress::JobBar;
@@ -59,6 +60,14 @@ fn text(summary: &Summary) -> String {
     if let Some(density) = &summary.density {
         row("density", spread(density));
     }
+    let effective = &summary.effective_events;
+    row("effective in 1,000", effective_in_1000(&effective.overall));
+    if 1 < effective.blocks.len() {
+        for block in &effective.blocks {
+            let until = thousands(block.until as f64);
+            row(&format!("  until {until}"), effective_in_1000(block));
+        }
+    }
     if let Some(kappa) = summary.kappa_mean {
         row("mean kappa = 1/z", format!("{kappa:.4}"));
     }
@@ -86,6 +95,10 @@ fn text(summary: &Summary) -> String {
             ),
         },
     );
+    if let Some(next) = summary.next_event {
+        row("next event", next.to_string());
+    }
+    row("random numbers", random_numbers(summary.random_numbers));
     for (name, counted) in [
         ("loops", &summary.loops),
         ("modes", &summary.modes),
@@ -97,7 +110,45 @@ fn text(summary: &Summary) -> String {
             row(name, counts(counted));
         }
     }
-    format!("{table}\n")
+    let meaning = "1,000 records say as much about uniform play as so many decisions at random would; exploring more raises it \
+                   (Settings::with_effective_events).";
+    format!("{table}\nEffective in 1,000: {meaning}\n")
+}
+
+fn random_numbers(found: RandomNumbers) -> String {
+    let RandomNumbers {
+        compared,
+        reused,
+        twice,
+    } = found;
+    if compared == 0 {
+        return "no record has seed and event: reuse cannot be seen".to_owned();
+    }
+    let mut text = format!(
+        "{} of {} events share those of an earlier one",
+        thousands((reused + twice) as f64),
+        thousands(compared as f64)
+    );
+    if 0 < reused {
+        text += &format!(
+            ", {} in another context: a restart used event numbers again, which makes estimates untrustworthy",
+            thousands(reused as f64)
+        );
+    }
+    text
+}
+
+fn effective_in_1000(block: &EffectiveBlock) -> String {
+    match (block.effective_per_1000, block.at_least_per_1000) {
+        (None, _) => "unknown: no record has a density".to_owned(),
+        (Some(about), Some(least)) => format!("about {}, at least {}", short(about), short(least)),
+        (Some(about), None) => {
+            format!(
+                "about {}; no bound, for lack of largestInverseDensity",
+                short(about)
+            )
+        }
+    }
 }
 
 fn spread(density: &Spread) -> String {

@@ -45,6 +45,19 @@ fn learning_pays() {
     assert!(1.03 * earned("fixed") < earned("egret"));
     assert!(1.5 * earned("uniform") < earned("egret"));
     assert_eq!(json["audit"]["kappa_hat_1"]["passed"], false);
+    // What the log tells of effective events, against ∫ dμ/p of each decision.
+    let exact = json["effective_per_1000"].as_f64().expect("a number");
+    let told = |name: &str| {
+        let number = json["effective_events"]["overall"][name].as_f64();
+        number.expect("a density and a bound in each record")
+    };
+    let (about, least) = (told("effective_per_1000"), told("at_least_per_1000"));
+    assert!(least <= exact, "{least} {exact}");
+    // With L = 1000/least at most, the variance of 1/p² is below L² ∫ dμ/p: five standard deviations, a false alarm below 1e-6.
+    let inverse = 1_000.0 / exact;
+    let sd = 1_000.0 / least / (4_000.0 * inverse).sqrt();
+    assert!((exact / about - 1.0).abs() < 5.0 * sd, "{about} {exact}");
+    assert!(sd < 0.2, "{sd}");
 }
 
 #[test]

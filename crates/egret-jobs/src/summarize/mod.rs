@@ -1,14 +1,18 @@
-//! What is in a log: counts, gaps, outcomes, the spread of densities.
+//! What is in a log: counts, gaps, outcomes, the spread of densities, effective events.
 //!
-//! [`summarize`] reads a log once and gives a [`Summary`]. A `Tally` counts while records come, and a `QuantileSketch`
-//! keeps the spread of densities in little memory.
+//! [`summarize`] reads a log once and gives a [`Summary`]. A `Tally` counts while records come, a `QuantileSketch`
+//! keeps the spread of densities and an `EffectiveTally` the effective events over time, both in little memory.
 
+mod effective_events;
 mod quantile_sketch;
 mod tally;
+
+pub use effective_events::{EffectiveBlock, EffectiveEvents};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use egret_offline::RandomNumbers;
 use serde::{Deserialize, Serialize};
 
 use self::tally::Tally;
@@ -47,6 +51,8 @@ pub struct Summary {
     pub point_masses: u64,
     /// How densities are spread.
     pub density: Option<Spread>,
+    /// How much the log can say about other policies, over time.
+    pub effective_events: EffectiveEvents,
     /// The mean of 1/z.
     pub kappa_mean: Option<f64>,
     /// Records by objective.
@@ -63,6 +69,10 @@ pub struct Summary {
     pub outcomes_late: u64,
     /// What sequence numbers tell.
     pub seq: Option<Sequence>,
+    /// One more than the largest event number: where a loop after this log goes on.
+    pub next_event: Option<u64>,
+    /// Whether events share their random numbers.
+    pub random_numbers: RandomNumbers,
     /// Records by loop.
     pub loops: BTreeMap<String, u64>,
     /// Records by mode.

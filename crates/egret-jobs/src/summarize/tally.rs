@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 
 use egret::{Density, FeatureValue, Objective};
 use egret_log::{LossSource, Record, Time};
+use egret_offline::RandomNumberCheck;
 
+use super::effective_events::EffectiveTally;
 use super::quantile_sketch::QuantileSketch;
 use super::{Sequence, Spread, Summary};
 
@@ -12,11 +14,13 @@ pub(super) struct Tally {
     pub summary: Summary,
     times: Option<(Time, Time)>,
     densities: QuantileSketch,
+    effective: EffectiveTally,
     /// Of the last record, and its text.
     objective: Option<Objective>,
     objective_text: String,
     outcomes: Mean,
     kappas: Mean,
+    numbers: RandomNumberCheck,
     loops: BTreeMap<Option<String>, LoopTally>,
     without_seq: u64,
 }
@@ -72,6 +76,7 @@ impl Tally {
             Some(density) => self.densities.add(Density::get(density)),
             None => summary.point_masses += 1,
         }
+        self.effective.add(record);
         if let Some(z) = record.z {
             self.kappas.add(1.0 / z);
         }
@@ -98,7 +103,20 @@ impl Tally {
         for (name, _) in record.extras() {
             count_name(&mut summary.extras, name);
         }
+        self.add_event(record);
         self.add_seq(record);
+    }
+
+    fn add_event(&mut self, record: &Record) {
+        let Some(event) = record.event else { return };
+        let next = event.saturating_add(1);
+        self.summary.next_event = self.summary.next_event.max(Some(next));
+        if let Some(seed) = record.seed {
+            self.numbers
+                .observe(record.loop_name.as_deref(), seed, event, || {
+                    serde_json::to_string(&record.context).expect("a context is written to memory")
+                });
+        }
     }
 
     fn add_seq(&mut self, record: &Record) {
@@ -154,7 +172,9 @@ impl Tally {
             first_time: self.times.map(|(first, _)| first.to_string()),
             last_time: self.times.map(|(_, last)| last.to_string()),
             density,
+            effective_events: self.effective.finish(),
             seq,
+            random_numbers: self.numbers.found(),
             kappa_mean: self.kappas.get(),
             outcome_mean: self
                 .outcomes

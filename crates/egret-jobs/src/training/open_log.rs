@@ -26,6 +26,8 @@ pub(crate) struct TrainingEvents<A> {
     pub spec: ModelSpec,
     pub observed: Vec<Observed<Context, A>>,
     pub counts: Counts,
+    /// One more than the largest event number: a model that is learned from the log has no chance in common with it.
+    pub next_event: u64,
     /// How contexts differ from the schema, if they have names.
     pub features: Option<FeatureCounts>,
 }
@@ -59,8 +61,10 @@ impl OpenLog {
         let mut all = Vec::new();
         let objective = self.reader.objective;
         let mut kept = None;
+        let mut next_event = 0;
         while let Some((place, record)) = self.reader.next(progress)? {
             check(&record, &space, &place, &mut kept)?;
+            next_event = next_event.max(record.event.map_or(0, |event| event.saturating_add(1)));
             let own = record.objective.unwrap_or_default();
             if objective != own {
                 let problem = format!(
@@ -116,6 +120,7 @@ impl OpenLog {
             spec,
             observed: all,
             counts,
+            next_event,
         })
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::{
     assert_cancelled, assert_place, assert_report, assert_request, json_of, learned_log, log, read,
-    spoil, write,
+    restarted, spoil, write,
 };
 
 fn request(log: &Path, model: Option<&PathBuf>) -> AuditRequest {
@@ -157,4 +157,26 @@ fn named_features_need_a_model_with_a_schema() {
     assert_place(done, &lines, 12, Some("context"));
     // What needs no model is audited all the same.
     assert_eq!(audited(&lines, None).findings.events, 20);
+}
+
+#[test]
+fn a_restart_that_uses_numbers_again_is_a_fault() {
+    for (saved, reused) in [(true, 0), (false, 100)] {
+        let (_folder, files) = restarted(saved);
+        let request = AuditRequest {
+            log: LogSource::new(&files),
+            ..AuditRequest::default()
+        };
+        let findings = audit(&request, &Silent).expect("an audit").findings;
+        let numbers = findings.random_numbers;
+        assert_eq!(
+            (numbers.compared, numbers.reused, numbers.twice),
+            (250, reused, 0)
+        );
+        let accused = findings
+            .verdict
+            .contains("100 events share their random numbers");
+        assert_eq!(accused, !saved, "{}", findings.verdict);
+        assert!(!accused || findings.alarm);
+    }
 }

@@ -19,7 +19,7 @@ fn request(model: PathBuf, contexts: ContextSource) -> DecideRequest {
     DecideRequest {
         model,
         contexts,
-        first_event: 1_000,
+        first_event: Some(1_000),
     }
 }
 
@@ -103,4 +103,25 @@ fn a_file_that_is_no_model_is_named() {
     let nowhere = folder.path().join("nowhere.egret");
     let error = decide(&request(nowhere, ContextSource::Given(vec![])), &Silent);
     assert!(matches!(error, Err(JobError::File { .. })), "{error:?}");
+}
+
+/// Numbers that the model knows to be used are not used again.
+#[test]
+fn decisions_go_on_after_the_model_s_own() {
+    let folder = folder();
+    let file = folder.path().join("model.egret");
+    fs::write(&file, fresh().with_next_event(400).save()).expect("written");
+    let contexts = ContextSource::Given((0..5).map(x).collect());
+    let request = |first_event| DecideRequest {
+        first_event,
+        ..request(file.clone(), contexts.clone())
+    };
+    let report = decide(&request(None), &Silent).expect("decisions");
+    assert_eq!((report.decisions[0].event, report.next_event), (400, 405));
+    assert_eq!(
+        decide(&request(Some(400)), &Silent).expect("decisions"),
+        report
+    );
+    let error = decide(&request(Some(399)), &Silent).expect_err("used");
+    assert!(error.to_string().contains("give 400 or more"), "{error}");
 }

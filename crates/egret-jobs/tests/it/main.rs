@@ -127,6 +127,32 @@ fn learned_log(rows: u64) -> (TempDir, PathBuf, PathBuf) {
     (folder, file, start)
 }
 
+/// The logs of a loop of 150 events and of one of 100 after it, from the model as the first left it, or with event numbers
+/// lost; and their files.
+fn restarted(saved: bool) -> (TempDir, Vec<PathBuf>) {
+    let folder = folder();
+    let mut model = fresh();
+    let mut place = 0;
+    let mut run = |name: &str, events: u64| {
+        let file = folder.path().join(name);
+        let writer = Writer::create(&file, Format::Parquet).expect("a folder to write to");
+        let mut own = DecisionLoop::with_log(Model::load(&model.save()).expect("saved"), writer);
+        for _ in 0..events {
+            place += 1;
+            let x = Context::dense(vec![1.0 / f64::from(place), 1.0]).expect("finite");
+            let decision = own.decide(x).expect("an action");
+            let loss = Loss::new(decision.action).expect("in range");
+            own.learn(decision.event, loss).expect("it waits");
+        }
+        let (last, writer) = own.into_parts();
+        model = if saved { last } else { last.with_next_event(0) };
+        writer.finish().expect("written");
+        file
+    };
+    let files = vec![run("1.parquet", 150), run("2.parquet", 100)];
+    (folder, files)
+}
+
 /// Adds a line to a log of JSON lines: its first record with some fields replaced.
 fn spoil(file: &Path, fields: &[(&str, Value)]) {
     let mut text = fs::read_to_string(file).expect("a log of lines");

@@ -191,7 +191,7 @@ fn a_messy_table_goes_from_names_to_decisions() {
     let request = DecideRequest {
         model: saved,
         contexts: ContextSource::Table(table),
-        first_event: events as u64,
+        first_event: Some(events as u64),
     };
     let decided = decide(&request, &Silent).expect("decisions").decisions;
     assert_eq!(decided.len(), fresh.len());

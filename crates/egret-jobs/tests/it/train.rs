@@ -274,7 +274,7 @@ fn named_features_go_all_the_way() {
     let request = DecideRequest {
         model,
         contexts: ContextSource::Table(table),
-        first_event: 1_000,
+        first_event: Some(1_000),
     };
     let decided = decide(&request, &Silent).expect("two decisions").decisions;
     let x: Context = Features::new()

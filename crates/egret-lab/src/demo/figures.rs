@@ -125,7 +125,7 @@ struct OneDecision {
     truth: Vec<f64>,
     /// What the learner believes.
     predicted: Vec<f64>,
-    /// g/z, the density in the log.
+    /// (1 − ε)·g/z + ε, the density in the log.
     density: Vec<f64>,
     /// The price played, and its density.
     played: (f64, f64),
@@ -154,7 +154,10 @@ impl OneDecision {
             predicted: model.predict(&x, &prices)?,
             density: fhats
                 .iter()
-                .map(|&fhat| igw.weight(fhat, capped.certificate.beta) / capped.z.value)
+                .map(|&fhat| {
+                    let weight = igw.weight(fhat, capped.certificate.beta) / capped.z.value;
+                    (1.0 - capped.uniform) * weight + capped.uniform
+                })
                 .collect(),
             played: (
                 decision.action,

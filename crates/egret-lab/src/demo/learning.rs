@@ -69,7 +69,7 @@ pub fn play(
     let mut effective = EffectiveEvents::default();
     for (event, customer) in customers.iter().enumerate() {
         if event == customers.len() / 2 {
-            halfway = Some((event, copy(&model)?));
+            halfway = Some((event, copy(&model)?.with_next_event(event as u64)));
         }
         if event + 1 == customers.len() {
             before_last = Some(copy(&model)?);
@@ -91,7 +91,7 @@ pub fn play(
         start,
         halfway: halfway.expect("there is a customer"),
         before_last: before_last.expect("there is a customer"),
-        last: model,
+        last: model.with_next_event(customers.len() as u64),
         effective_per_1000: effective.per_1000().expect("there is a customer"),
     })
 }

@@ -23,6 +23,7 @@ use std::thread;
 
 use egret::{DecideError, LearnError, ModelError, OutOfRange, SchemaError};
 use egret_jobs::audit::{AuditReport, AuditRequest, audit};
+use egret_jobs::summarize::{EffectiveEvents, SummarizeRequest, summarize};
 use egret_jobs::{JobError, LogSource, Silent};
 use egret_log::{RowError, WriteError};
 use egret_report::{ChartError, Page, output};
@@ -48,6 +49,8 @@ pub struct Findings {
     pub audit: Audits,
     /// How many of 1,000 prices at random would say as much about prices at random as 1,000 of the last prices played.
     pub effective_per_1000: f64,
+    /// The same over time, as the log alone tells it.
+    pub effective_events: EffectiveEvents,
     /// The files that were written.
     pub files: Vec<PathBuf>,
 }
@@ -123,6 +126,7 @@ pub fn demo(
             kappa_hat_1: audited(&files.paper_log, Vec::new())?,
         },
         effective_per_1000: run.effective_per_1000,
+        effective_events: effective_events(&files.log)?,
         files: files.all(),
     };
     let figures = figures::all(&findings, &run, &customers)?;
@@ -167,6 +171,13 @@ fn audited(log: &PathBuf, models: Vec<PathBuf>) -> Result<Audited, DemoError> {
         passed: !report.findings.alarm,
         report,
     })
+}
+
+fn effective_events(log: &PathBuf) -> Result<EffectiveEvents, DemoError> {
+    let request = SummarizeRequest {
+        log: LogSource::new([log]),
+    };
+    Ok(summarize(&request, &Silent)?.effective_events)
 }
 
 /// Why the demo failed.

@@ -1,3 +1,4 @@
+use egret_jobs::summarize::EffectiveEvents;
 use egret_report::numerals::{percent, short, thousands};
 use egret_report::{Figure, Page, Part, Picture, Section};
 
@@ -198,8 +199,8 @@ fn method(findings: &Findings, figures: &Figures) -> Part {
         folded: true,
         paragraphs: vec![
             "For each customer the learner predicts the loss f̂(x, a) of every price a: what is missing from 50, as a share. It \
-             draws the price from p(a) = g(a)/z, where g(a) = τ/(1 + γ(f̂(x, a) − β)₊) is at most τ, against prices at random. \
-             Good prices are drawn often, every price sometimes, no price more than τ times as often as at random. γ grows \
+             draws the price from p(a) = (1 − ε)·g(a)/z + ε, where g(a) = τ/(1 + γ(f̂(x, a) − β)₊) is at most τ, against prices \
+             at random, and ε is the share of prices drawn at random. Good prices are drawn often, every price sometimes, no price more than τ times as often as at random. γ grows \
              with what was learned."
                 .to_owned(),
             "On an interval β is computed so that z = 1. Where it is found by draws, z = 1/κ with κ between 1 and 4: egret \
@@ -210,8 +211,9 @@ fn method(findings: &Findings, figures: &Figures) -> Part {
                 .to_owned(),
             format!(
                 "For prices at random, 1,000 of the last prices say as much as {:.1} prices at random would: exploration is what \
-                 makes a log worth keeping, and what it costs.",
-                findings.effective_per_1000
+                 makes a log worth keeping, and what it costs.{}",
+                findings.effective_per_1000,
+                over_time(&findings.effective_events)
             ),
         ],
         figures: vec![
@@ -220,4 +222,15 @@ fn method(findings: &Findings, figures: &Figures) -> Part {
         ],
         ..Part::default()
     }
+}
+
+/// Effective events of each block of the log, as the log tells them.
+fn over_time(effective: &EffectiveEvents) -> String {
+    let blocks: Vec<String> = (effective.blocks.iter())
+        .filter_map(|block| {
+            let until = thousands(block.until as f64);
+            Some(format!("{:.0} until {until}", block.effective_per_1000?))
+        })
+        .collect();
+    format!(" Over time, estimated from the log: {}.", blocks.join(", "))
 }

@@ -10,12 +10,14 @@
 //! | `test_martingale`  | [`TestMartingale`]: the bets behind each test                                   |
 //! | `bins`             | [`Binnable`]: cuts the action space into parts of equal mass                    |
 //! | `sequence_check`   | [`SequenceCheck`]: whether numbers are missing or repeated                      |
+//! | `random_numbers`   | [`RandomNumberCheck`]: whether events share their random numbers                |
 //! | `report`, `evidence_history` | [`AuditReport`]: the result, and the evidence over time               |
 
 mod bins;
 mod evidence;
 mod evidence_history;
 mod inspection;
+mod random_numbers;
 mod recorded;
 mod replayer;
 mod report;
@@ -24,6 +26,7 @@ mod test_martingale;
 
 pub use bins::Binnable;
 pub use evidence_history::EvidenceHistory;
+pub use random_numbers::{RandomNumberCheck, RandomNumbers};
 pub use recorded::{Audited, CappedIgwDraw, Recorded};
 pub use replayer::{Replayer, Version};
 pub use report::{AuditReport, Consistency, Finding, Proposals, ReplayCounts, TestRow};
@@ -49,6 +52,7 @@ use self::report::MOST_NAMED;
 /// | f̂          | E[f̂/p] = E_μ f̂ and E[(1 − f̂)/p] = 1 − E_μ f̂                      | its model |
 /// | proposals   | E[K·ẑ/τ] = 1, where the action was drawn by rejection                 |           |
 /// | sequence    | no number is missing or repeated                                      |           |
+/// | randomness  | no two events share their random numbers                              | [`RandomNumberCheck`] |
 ///
 /// The four means are tested by betting ([`TestMartingale`]). That is valid at any time, whatever the learner learned from
 /// earlier events. The average of the four e-values is an e-value too, and raises the alarm at 1/α: a correct log ever raises
@@ -88,6 +92,7 @@ pub struct Auditor<X, A: Action> {
     point_masses: u64,
     without_loss: u64,
     sequence: SequenceCheck,
+    random_numbers: RandomNumbers,
     consistency: Consistency,
     replay: ReplayCounts,
     proposals: Proposals,
@@ -117,6 +122,7 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
             point_masses: 0,
             without_loss: 0,
             sequence: SequenceCheck::default(),
+            random_numbers: RandomNumbers::default(),
             consistency: Consistency::default(),
             replay: ReplayCounts::default(),
             proposals: Proposals::default(),
@@ -136,6 +142,11 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
         for run in events.chunk_by(|a, b| version(a) == version(b)) {
             self.observe_run(version(&run[0]), run);
         }
+    }
+
+    /// Takes note of what seeded the generators, by a check of the caller's that saw all events.
+    pub fn note_random_numbers(&mut self, found: RandomNumbers) {
+        self.random_numbers = found;
     }
 
     /// Events of one model: inspected in parallel, then counted in order.
@@ -274,6 +285,7 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
             point_masses: self.point_masses,
             without_loss: self.without_loss,
             sequence: self.sequence.clone(),
+            random_numbers: self.random_numbers,
             consistency: self.consistency.clone(),
             replay,
             proposals: self.proposals.clone(),

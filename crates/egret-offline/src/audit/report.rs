@@ -1,6 +1,7 @@
 use serde::Serialize;
 
 use crate::audit::evidence_history::EvidenceHistory;
+use crate::audit::random_numbers::RandomNumbers;
 use crate::audit::replayer::Version;
 use crate::audit::sequence_check::SequenceCheck;
 
@@ -24,6 +25,8 @@ pub struct AuditReport {
     pub without_loss: u64,
     /// Whether sequence numbers are missing or repeated.
     pub sequence: SequenceCheck,
+    /// Whether events share their random numbers.
+    pub random_numbers: RandomNumbers,
     /// Whether the numbers within each record agree.
     pub consistency: Consistency,
     /// How many decisions were replayed, and how many differ.
@@ -158,6 +161,18 @@ impl AuditReport {
             wrong.push(format!(
                 "{} sequence numbers are missing and {} are repeated",
                 self.sequence.missing, self.sequence.repeated
+            ));
+        }
+        let RandomNumbers { reused, twice, .. } = self.random_numbers;
+        if 0 < reused {
+            wrong.push(format!(
+                "{reused} events share their random numbers with an earlier one of another context: a process that restarts \
+                 has to go on after the largest event number"
+            ));
+        }
+        if 0 < twice {
+            wrong.push(format!(
+                "{twice} records have seed, event and context of an earlier one"
             ));
         }
         self.alarm = !wrong.is_empty();

@@ -5,7 +5,6 @@ use crate::event::{Context, FeatureSchema};
 use crate::explorer::{DecideError, Decision, Observed};
 use crate::learner::{LearnError, Settings};
 use crate::model::{self, ActionKind, AnyAction, Kind, KindError, Model, ModelError, ModelSpec};
-use crate::numeric::hash::content_hash;
 
 /// A [`Model`] whose kind of action is known only at run time: from a file, a request, another language.
 ///
@@ -28,8 +27,8 @@ impl AnyModel {
 
     /// Loads a saved model.
     pub fn load(bytes: &[u8]) -> Result<Self, ModelError> {
-        let (spec, learner) = model::parse(bytes)?;
-        crate::for_kind!(spec.space.kind(), A => Ok(Model::<A>::from_saved(spec, learner)?.into()))
+        let saved = model::parse(bytes)?;
+        crate::for_kind!(saved.spec.space.kind(), A => Ok(Model::<A>::from_saved(saved)?.into()))
     }
 
     /// The whole model as bytes; [`load`](Self::load) restores it bit for bit.
@@ -39,7 +38,12 @@ impl AnyModel {
 
     /// As [`Model::content_hash`].
     pub fn content_hash(&self) -> String {
-        content_hash(&self.save())
+        self.0.content_hash()
+    }
+
+    /// As [`Model::next_event`].
+    pub fn next_event(&self) -> u64 {
+        self.0.next_event()
     }
 
     /// The kind of its actions.
@@ -134,6 +138,8 @@ impl fmt::Debug for AnyModel {
 /// What a model does, without the type of its actions.
 trait ErasedModel: Send + Sync + fmt::Debug {
     fn save(&self) -> Vec<u8>;
+    fn content_hash(&self) -> String;
+    fn next_event(&self) -> u64;
     fn spec(&self) -> &ModelSpec;
     fn settings(&self) -> &Settings;
     fn batches_learned(&self) -> u64;
@@ -154,6 +160,14 @@ trait ErasedModel: Send + Sync + fmt::Debug {
 impl<A: ActionKind> ErasedModel for Model<A> {
     fn save(&self) -> Vec<u8> {
         self.save()
+    }
+
+    fn content_hash(&self) -> String {
+        self.content_hash()
+    }
+
+    fn next_event(&self) -> u64 {
+        self.next_event()
     }
 
     fn spec(&self) -> &ModelSpec {

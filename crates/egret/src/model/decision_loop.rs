@@ -34,7 +34,6 @@ use crate::model::{ActionKind, Model, ModelError, ModelSpec};
 pub struct DecisionLoop<A: ActionKind, L = NoLog> {
     model: Model<A>,
     log: L,
-    next_event: u64,
     waiting: BTreeMap<u64, (Context, Decision<A>)>,
     capacity: usize,
     expired: u64,
@@ -94,7 +93,7 @@ impl<A: ActionKind> EventLog<A> for NoLog {
 const CAPACITY: usize = 100_000;
 
 impl<A: ActionKind> DecisionLoop<A> {
-    /// Without a log; event numbers start at 0.
+    /// Without a log; event numbers go on from the model's.
     pub fn new(model: Model<A>) -> Self {
         Self::with_log(model, NoLog)
     }
@@ -107,7 +106,6 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         Self {
             model,
             log,
-            next_event: 0,
             waiting: BTreeMap::new(),
             capacity: CAPACITY,
             expired: 0,
@@ -158,7 +156,7 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         let spec = self.model.spec().clone();
         self.model.grow(schema)?;
         if !self.waiting.is_empty() {
-            self.earlier.push((self.next_event, spec));
+            self.earlier.push((self.model.next_event, spec));
         }
         Ok(())
     }
@@ -183,27 +181,34 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
         self
     }
 
-    /// Starts numbering at `event`. After a restart, give a number above all earlier ones: two decisions with the same
-    /// number share their random numbers.
-    pub fn starting_at(mut self, event: u64) -> Self {
-        self.next_event = event;
-        self
+    /// Goes on numbering at `event`; an error if the number is used already, as far as the [model](Model::next_event) knows.
+    ///
+    /// Two decisions with the same number and seed share their random numbers. A loop over a saved model goes on by itself.
+    /// After a crash give one more than the largest number in the log, which is `next_event` of `egret log stats`. Loops
+    /// that run side by side take seeds of their own ([`Settings::with_seed`](crate::Settings::with_seed)).
+    pub fn starting_at(mut self, event: u64) -> Result<Self, LoopError<L::Error>> {
+        let next = self.model.next_event;
+        if event < next {
+            return Err(LoopError::UsedEvent { event, next });
+        }
+        self.model.next_event = event;
+        Ok(self)
     }
 
     /// Makes the decision of the next event.
     pub fn decide(&mut self, x: impl Into<Context>) -> Result<Decision<A>, LoopError<L::Error>> {
         let x = x.into();
-        let next = self.next_event.checked_add(1);
+        let next = self.model.next_event.checked_add(1);
         let next = next.ok_or(LoopError::LastEvent)?;
         self.infer();
-        let decision = self.model.decide(self.next_event, &x)?;
+        let decision = self.model.decide(self.model.next_event, &x)?;
         while self.capacity <= self.waiting.len() {
             self.expire_oldest()?;
         }
         if let (Some(inferring), Some(features)) = (&mut self.inferring, x.as_named()) {
             inferring.sample.add(features);
         }
-        self.next_event = next;
+        self.model.next_event = next;
         self.waiting.insert(decision.event, (x, decision.clone()));
         Ok(decision)
     }
@@ -298,7 +303,7 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
 
     /// The number of the next event.
     pub fn next_event(&self) -> u64 {
-        self.next_event
+        self.model.next_event
     }
 }
 
@@ -321,6 +326,17 @@ pub enum LoopError<E> {
         "the last event has been numbered: start the loop at a smaller number (see starting_at)"
     )]
     LastEvent,
+    /// The loop was to start at a number that a decision has had.
+    #[error(
+        "event {event} is used already, and its random numbers would come again: start at {next} or above, or take a \
+         model with another seed"
+    )]
+    UsedEvent {
+        /// Which event.
+        event: u64,
+        /// The least that is free.
+        next: u64,
+    },
     /// No decision was made.
     #[error(transparent)]
     Decide(#[from] DecideError),
@@ -360,10 +376,54 @@ mod tests {
 
     #[test]
     fn numbers_of_events_end_with_an_error() {
-        let mut own = DecisionLoop::new(model()).starting_at(u64::MAX - 1);
+        let mut own = DecisionLoop::new(model())
+            .starting_at(u64::MAX - 1)
+            .expect("unused");
         assert_eq!(own.decide(x(0)).expect("an action").event, u64::MAX - 1);
         assert_eq!(own.decide(x(0)), Err(LoopError::LastEvent));
         own.outcome(u64::MAX - 1, 0.5).expect("it waits");
+    }
+
+    /// A process that ends, and one that starts from what was saved: with the number, and by a file that lacks it.
+    #[test]
+    fn a_loop_over_a_saved_model_uses_no_number_again() {
+        let decide = |own: &mut DecisionLoop<f64>, count: u64| -> Vec<Decision<f64>> {
+            (0..count)
+                .map(|_| own.decide(x(0)).expect("an action"))
+                .collect()
+        };
+        let mut first = DecisionLoop::new(model());
+        let before = decide(&mut first, 20);
+        let saved = first.model().save();
+        let loaded = || Model::<f64>::load(&saved).expect("just saved");
+        let mut second = DecisionLoop::new(loaded());
+        assert_eq!(second.next_event(), 20);
+        let after = decide(&mut second, 20);
+        assert_eq!(after, decide(&mut first, 20));
+        assert!(
+            before
+                .iter()
+                .all(|old| after.iter().all(|new| old.action != new.action))
+        );
+
+        let refused = DecisionLoop::new(loaded()).starting_at(19).map(drop);
+        assert_eq!(
+            refused,
+            Err(LoopError::UsedEvent {
+                event: 19,
+                next: 20
+            })
+        );
+        let words = refused.expect_err("a used number").to_string();
+        assert!(words.contains("start at 20 or above"), "{words}");
+        let ahead = DecisionLoop::new(loaded())
+            .starting_at(1_000)
+            .expect("free");
+        assert_eq!(ahead.next_event(), 1_000);
+
+        // A file that does not say it, as of a model that no loop has run: chance repeats, action by action.
+        let mut forgetful = DecisionLoop::new(loaded().with_next_event(0));
+        assert_eq!(decide(&mut forgetful, 20), before);
     }
 
     fn x(event: u64) -> Context {
@@ -444,14 +504,15 @@ mod tests {
         assert_eq!((own.waiting(), own.expired(), own.next_event()), (0, 0, 50));
         own.expire_all().expect("nothing waits");
         let (model, _) = own.into_parts();
-        assert_eq!(model.save(), direct.save());
+        assert_eq!(model.content_hash(), direct.content_hash());
     }
 
     #[test]
     fn the_oldest_makes_room_and_is_logged_without_a_loss() {
         let mut own = DecisionLoop::with_log(model(), List::default())
             .with_capacity(2)
-            .starting_at(7);
+            .starting_at(7)
+            .expect("unused");
         for event in 7..11 {
             assert_eq!(own.decide(x(event)).expect("an action").event, event);
         }

@@ -79,6 +79,7 @@ const FRAME: Frame = Frame {
 pub struct Model<A: ActionKind> {
     spec: ModelSpec,
     learner: Learner<Context, A>,
+    next_event: u64,
     counts: FeatureCounts,
     buffers: Pool<EncodeBuffers>,
 }
@@ -118,6 +119,7 @@ impl<A: ActionKind> Model<A> {
         Ok(Self {
             spec,
             learner,
+            next_event: 0,
             counts,
             buffers: Pool::default(),
         })
@@ -147,7 +149,21 @@ impl<A: ActionKind> Model<A> {
     /// A copy with the same trained oracle and other settings.
     pub fn under(&self, settings: Settings) -> Result<Self, ModelError> {
         let oracle = self.learner.oracle.save();
-        Self::trained(self.spec.clone(), settings, &oracle, self.batches_learned())
+        let copy = Self::trained(self.spec.clone(), settings, &oracle, self.batches_learned())?;
+        Ok(copy.with_next_event(self.next_event))
+    }
+
+    /// Event numbers below this are used. A [`DecisionLoop`] goes on from here, also after the model was saved and loaded.
+    #[must_use]
+    pub fn with_next_event(mut self, event: u64) -> Self {
+        self.next_event = event;
+        self
+    }
+
+    /// The least event number that is not used, as far as the model knows: from the loop around it, or from
+    /// [`with_next_event`](Self::with_next_event). [`decide`](Self::decide) takes any number and does not count.
+    pub fn next_event(&self) -> u64 {
+        self.next_event
     }
 
     /// Its description: space, context, oracle.
@@ -324,25 +340,38 @@ impl<A: ActionKind> Model<A> {
 
     /// The whole model as bytes; [`load`](Self::load) restores it bit for bit.
     pub fn save(&self) -> Vec<u8> {
-        let content = postcard::to_stdvec(&(&self.spec, &self.learner.save()[..]))
-            .expect("numbers and lists of known length are written to memory");
+        let mut content = self.content();
+        if 0 < self.next_event {
+            let number = postcard::to_stdvec(&self.next_event);
+            content.extend(number.expect("a number is written to memory"));
+        }
         FRAME.around(&content)
     }
 
-    /// 64 bits of all that [`save`](Self::save) writes, as 16 hexadecimal digits. Two models with the same hash decide and learn
-    /// alike. It takes as long as saving does.
+    /// The description and what the learner saved.
+    fn content(&self) -> Vec<u8> {
+        postcard::to_stdvec(&(&self.spec, &self.learner.save()[..]))
+            .expect("numbers and lists of known length are written to memory")
+    }
+
+    /// 64 bits of all that [`save`](Self::save) writes but the number of the next event, as 16 hexadecimal digits. Two models
+    /// with the same hash decide and learn alike. It takes as long as saving does.
     pub fn content_hash(&self) -> String {
-        content_hash(&self.save())
+        content_hash(&FRAME.around(&self.content()))
     }
 
     /// Loads a saved model; an error if its actions are of another kind.
     pub fn load(bytes: &[u8]) -> Result<Self, ModelError> {
-        let (spec, learner) = parse(bytes)?;
-        Self::from_saved(spec, learner)
+        Self::from_saved(parse(bytes)?)
     }
 
     /// The bytes limit what is built: a description of more weights than the file holds is refused first.
-    fn from_saved(spec: ModelSpec, learner: &[u8]) -> Result<Self, ModelError> {
+    fn from_saved(saved: Saved<'_>) -> Result<Self, ModelError> {
+        let Saved {
+            spec,
+            learner,
+            next_event,
+        } = saved;
         let expected = spec.size().saved_bytes();
         if learner.len() < expected {
             let found = learner.len();
@@ -350,13 +379,34 @@ impl<A: ActionKind> Model<A> {
         }
         let mut model = Self::from_spec(spec, Settings::paper())?;
         model.learner.load(learner)?;
-        Ok(model)
+        Ok(model.with_next_event(next_event))
     }
 }
 
-/// The specification, and what the learner saved.
-fn parse(bytes: &[u8]) -> Result<(ModelSpec, &[u8]), LoadError> {
-    Ok(postcard::from_bytes(FRAME.content_of(bytes)?)?)
+/// What a file holds.
+struct Saved<'a> {
+    spec: ModelSpec,
+    learner: &'a [u8],
+    next_event: u64,
+}
+
+fn parse(bytes: &[u8]) -> Result<Saved<'_>, LoadError> {
+    let ((spec, learner), rest) = postcard::take_from_bytes(FRAME.content_of(bytes)?)?;
+    let (next_event, rest) = match rest {
+        [] => (0, rest),
+        _ => postcard::take_from_bytes(rest)?,
+    };
+    if !rest.is_empty() {
+        let more = rest.len();
+        return Err(LoadError::Invalid(format!(
+            "{more} bytes follow the number of the next event"
+        )));
+    }
+    Ok(Saved {
+        spec,
+        learner,
+        next_event,
+    })
 }
 
 /// Why a model cannot be made or loaded.
@@ -478,6 +528,28 @@ mod tests {
             assert_eq!((second.batches_learned(), second.save()), (1, first.save()));
             assert_eq!(step(&mut first, 1), step(&mut second, 1));
         }
+    }
+
+    #[test]
+    fn the_next_event_is_saved_and_leaves_the_hash_as_it_is() {
+        let model = Model::<f64>::from_spec(specs().remove(0), Settings::paper());
+        let model = model.expect("a good model");
+        let (hash, without) = (model.content_hash(), model.save());
+        assert_eq!(Model::<f64>::load(&without).expect("saved").next_event(), 0);
+        let model = model.with_next_event(300);
+        assert_eq!(model.content_hash(), hash);
+        let bytes = model.save();
+        assert_eq!(bytes.len(), without.len() + 2);
+        let loaded = AnyModel::load(&bytes).expect("saved");
+        assert_eq!((loaded.next_event(), loaded.content_hash()), (300, hash));
+        assert_eq!(loaded.save(), bytes);
+        let copy = model.under(Settings::paper().with_seed(4)).expect("a copy");
+        assert_eq!(copy.next_event(), 300);
+        let mut content = FRAME.content_of(&bytes).expect("framed").to_vec();
+        content.push(0);
+        let refused = Model::<f64>::load(&FRAME.around(&content)).map(drop);
+        let words = refused.expect_err("one byte too many").to_string();
+        assert!(words.contains("1 bytes follow"), "{words}");
     }
 
     #[test]

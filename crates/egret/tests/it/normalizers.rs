@@ -440,4 +440,36 @@ mod edges {
             }
         }
     }
+
+    /// At β = (1 − τ)/γ, where z ≤ 1 is certain, the mixture stops by one side alone. Here z is just below 1/κ∞ there, and
+    /// so each such stop is a miss.
+    ///
+    /// A small δ tells: with the stop at 0.4 of its log threshold a look at 16 draws misses 16 times in 10,000, which
+    /// is within many a δ and 16 times this one.
+    #[test]
+    fn one_side_is_no_excuse_for_stopping_early() {
+        const TRIALS: u64 = 20_000;
+        const DELTA: f64 = 1e-4;
+        let [_, (_, mixture), _] = NORMALIZERS;
+        for (kappa_inf, tau, gamma) in [(1.5, 10.0, 27.5), (1.5, 5.0, 25.0), (2.0, 5.0, 20.0)] {
+            let igw = Igw::new(tau, gamma).expect("in range");
+            let normalizer = mixture(tolerance(kappa_inf, DELTA));
+            // g is 1 on a share of the actions, and `least` on the rest.
+            let least = tau / (tau + gamma);
+            let share = (0.99 / kappa_inf - least) / (1.0 - least);
+            let curve = Curve::steps(vec![(share, 0.0), (1.0 - share, 1.0)]);
+            assert!((curve.z(&igw, igw.beta_min()) * kappa_inf - 0.99).abs() < 1e-9);
+            let missed = |trial: &u64| {
+                let z = curve.z(&igw, certify(&*normalizer, &igw, &curve, 6, *trial).beta);
+                !(1.0 / kappa_inf..=1.0).contains(&z)
+            };
+            let misses = (0..TRIALS).filter(missed).count() as u64;
+            // 2 are expected at most. False alarm: one in a million each.
+            let allowed = allowed_misses(TRIALS, DELTA);
+            assert!(
+                misses <= allowed,
+                "{kappa_inf} {tau}: {misses} of {allowed}"
+            );
+        }
+    }
 }
