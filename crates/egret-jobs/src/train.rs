@@ -123,7 +123,7 @@ fn train_kind<A: ActionKind>(
     };
     let settings = Settings::default().with_seed(request.seed);
     let state = trained.oracle.save();
-    let model = Model::<A>::trained(candidate.spec(spec), settings, &state, trained.batches);
+    let model = Model::<A>::trained(candidate.spec(spec), settings, &state, trained.learned);
     let model = model.map_err(egret_offline::CandidateError::from)?;
     let in_units = |epoch: &Epoch| Epoch {
         validation: epoch.validation.in_units(&spec.objective),

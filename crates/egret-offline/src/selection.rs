@@ -187,7 +187,7 @@ impl<A: ActionKind> Selection<A> {
         } = self.best();
         let spec = candidate.spec(&self.spec);
         let state = trained.oracle.save();
-        Ok(Model::trained(spec, settings, &state, trained.batches)?)
+        Ok(Model::trained(spec, settings, &state, trained.learned)?)
     }
 
     /// The winner, and those tied with it, in a sentence; its value in the units of the objective.

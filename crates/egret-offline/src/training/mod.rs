@@ -35,7 +35,7 @@ pub use settings::{Criterion, TrainingSettings};
 pub use split::{Order, Split, SplitRows};
 
 use egret::{
-    Action, ContextError, EventRng, Example, Objective, Observed, ReferenceMeasure,
+    Action, ContextError, EventRng, Example, Learned, Objective, Observed, ReferenceMeasure,
     RegressionOracle, Stream,
 };
 use serde::{Deserialize, Serialize};
@@ -172,8 +172,8 @@ pub struct Trained<X, A: Action> {
     pub best_epoch: u32,
     /// Its numbers on validation rows.
     pub validation: Validation,
-    /// How many batches the training rows make.
-    pub batches: u64,
+    /// How many events the training rows are, and how many batches they make.
+    pub learned: Learned,
     /// Every epoch, those of folds included.
     pub history: Vec<Epoch>,
 }
@@ -459,11 +459,16 @@ impl<'a, X: Send + Sync, A: Action> Training<'a, X, A> {
         oracle.load(&state)?;
         let is_best = |epoch: &&Epoch| epoch.fold.is_none() && epoch.epoch == best_epoch;
         let best = self.history.iter().find(is_best);
+        let rows = self.stage.train.rows.len();
         Ok(Trained {
+            learned: Learned {
+                batches: rows.div_ceil(self.settings.batch) as u64,
+                events: rows as u64,
+                squared_error: oracle.squared_error(),
+            },
             oracle,
             best_epoch,
             validation: best.ok_or(LearningError::NotTrained)?.validation,
-            batches: self.stage.train.rows.len().div_ceil(self.settings.batch) as u64,
             history: self.history,
         })
     }

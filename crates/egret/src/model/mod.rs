@@ -38,7 +38,7 @@ use crate::codec::{LoadError, framed::Frame};
 use crate::event::{
     Context, ContextError, EncodeBuffers, FeatureCounts, FeatureSchema, Objective, SchemaError,
 };
-use crate::explorer::{DecideError, Decision, Observed};
+use crate::explorer::{DecideError, Decision, Learned, Observed};
 use crate::learner::{LearnError, Learner, ReplayError, Settings, SettingsError};
 use crate::numeric::hash::content_hash;
 use crate::numeric::pool::Pool;
@@ -132,24 +132,25 @@ impl<A: ActionKind> Model<A> {
         self
     }
 
-    /// A model whose oracle was trained elsewhere. `oracle` is the saved state of the oracle, and `batches` is how many
-    /// batches it has learned: γ continues from there.
+    /// A model whose oracle was trained elsewhere. `oracle` is the saved state of the oracle, and `learned` says how much
+    /// it has learned: γ goes on from there. The squared error is the oracle's own.
     pub fn trained(
         spec: ModelSpec,
         settings: Settings,
         oracle: &[u8],
-        batches: u64,
+        learned: Learned,
     ) -> Result<Self, ModelError> {
         let mut model = Self::from_spec(spec, settings)?;
         model.learner.oracle.load(oracle)?;
-        model.learner.batches = batches;
+        model.learner.batches = learned.batches;
+        model.learner.events = learned.events;
         Ok(model)
     }
 
     /// A copy with the same trained oracle and other settings.
     pub fn under(&self, settings: Settings) -> Result<Self, ModelError> {
         let oracle = self.learner.oracle.save();
-        let copy = Self::trained(self.spec.clone(), settings, &oracle, self.batches_learned())?;
+        let copy = Self::trained(self.spec.clone(), settings, &oracle, self.learner.learned())?;
         Ok(copy.with_next_event(self.next_event))
     }
 
@@ -642,10 +643,18 @@ mod tests {
             crate::for_kind!(first.kind(), A => {
                 let first = first.typed::<A>().expect("of this kind");
                 let state = first.learner().oracle().save();
-                let second = Model::<A>::trained(spec, Settings::paper(), &state, 7);
+                let learned = Learned {
+                    batches: 7,
+                    events: 56,
+                    squared_error: None,
+                };
+                let second = Model::<A>::trained(spec, Settings::paper(), &state, learned);
                 let second = second.expect("its own oracle");
                 assert_eq!(second.learner().oracle().save(), state);
                 assert_eq!(second.batches_learned(), 7);
+                assert_eq!(second.learner().learned().events, 56);
+                let under = second.under(Settings::default()).expect("good settings");
+                assert_eq!(under.learner().learned(), second.learner().learned());
                 let loaded = Model::<A>::load(&second.save()).expect("just saved");
                 assert_eq!(loaded.save(), second.save());
                 let other = Settings { taus: vec![3.0], ..Settings::paper() };
@@ -655,7 +664,12 @@ mod tests {
             });
         }
         let other = specs().remove(1).build_oracle::<f64>().expect("good");
-        let refused = Model::<f64>::trained(specs().remove(0), Settings::paper(), &other.save(), 1);
+        let refused = Model::<f64>::trained(
+            specs().remove(0),
+            Settings::paper(),
+            &other.save(),
+            Learned::default(),
+        );
         assert!(matches!(refused.err(), Some(ModelError::Load(_))));
     }
 

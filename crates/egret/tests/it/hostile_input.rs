@@ -317,7 +317,12 @@ fn the_last_batch_is_followed_by_no_overflow() {
     let model = Model::new(prices, 1).expect("a model");
     let oracle = model.learner().oracle().save();
     let spec = model.spec().clone();
-    let model = Model::<f64>::trained(spec, Settings::default(), &oracle, u64::MAX);
+    let learned = egret::Learned {
+        batches: u64::MAX,
+        events: u64::MAX,
+        squared_error: None,
+    };
+    let model = Model::<f64>::trained(spec, Settings::default(), &oracle, learned);
     let mut model = Model::<f64>::load(&model.expect("trained").save()).expect("its own");
     for event in [0, u64::MAX - 1, u64::MAX] {
         let decision = model.decide(event, &x).expect("an action");
