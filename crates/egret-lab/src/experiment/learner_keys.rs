@@ -148,7 +148,14 @@ fn explorer(keys: &TomlKeys<'_>, preset: Explorer) -> Result<Explorer, TomlError
         }
         found => Ok(found),
     };
-    for key in ["normalizer", "kappa_inf", "delta", "z_error", "budget"] {
+    for key in [
+        "normalizer",
+        "kappa_inf",
+        "delta",
+        "z_error",
+        "budget",
+        "uniform",
+    ] {
         belongs(key, "capped_igw")?;
     }
     belongs("epsilon", "epsilon_greedy")?;
@@ -173,6 +180,9 @@ fn explorer(keys: &TomlKeys<'_>, preset: Explorer) -> Result<Explorer, TomlError
             if let Some(budget) = keys.size("budget", MOST_BUDGET)? {
                 capped.budget = budget;
             }
+            if let Some(uniform) = keys.number("uniform")? {
+                capped.uniform = uniform;
+            }
             Explorer::CappedIgw(capped)
         }
         "smooth_igw" => Explorer::SmoothIgw,
@@ -189,9 +199,9 @@ fn explorer(keys: &TomlKeys<'_>, preset: Explorer) -> Result<Explorer, TomlError
     })
 }
 
-/// A number is a constant γ; a table is c0 + c·tᵖ, or the schedule of Theorem 1.
+/// A number is a constant γ; a table is (c0 + c·t)/(2σ), c0 + c·tᵖ, or the schedule of Theorem 1.
 fn gamma(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<GammaSchedule, TomlError> {
-    let expected = "a number, { c0, c, p } for c0 + c·t^p, or { horizon, kappa_inf, reg_sq }";
+    let expected = "a number, { c0, c } for (c0 + c·t)/(2σ), { c0, c, p } for c0 + c·t^p, or { horizon, kappa_inf, reg_sq }";
     let Some(inner) = keys.inner("gamma", found) else {
         return match keys.number("gamma") {
             Ok(Some(gamma)) => keys.checked(found, GammaSchedule::constant(gamma)),
@@ -206,6 +216,9 @@ fn gamma(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<GammaSchedule, TomlErr
     );
     inner.finish()?;
     match (power, theorem) {
+        ((Some(c0), Some(c), None), (None, None, None)) => {
+            keys.checked(found, GammaSchedule::per_error(c0, c))
+        }
         ((Some(c0), Some(c), Some(p)), (None, None, None)) => {
             keys.checked(found, GammaSchedule::power(c0, c, p))
         }

@@ -416,6 +416,30 @@ mod tests {
         }
     }
 
+    /// Two networks alone, without regressions around actions, were at 12, 34, 42 and 80; without a share at random the last
+    /// left 1 effective event in 1,000.
+    #[test]
+    fn the_default_learns_from_noise_and_leaves_a_log_worth_keeping() {
+        for (world, least) in [
+            ("click_rare", 30.0),
+            ("small_range", 60.0),
+            ("batches", 75.0),
+            ("distance", 78.0),
+        ] {
+            let study = study(&[world], &["default"], 10_000);
+            let rows = study.rows(&[], &study.run(&[], None, &Silent).expect("played"));
+            assert!(least < rows[0].share, "{:?}", rows[0]);
+            let effective = rows[0].effective_per_1000.expect("known");
+            assert!((20.0..100.0).contains(&effective), "{effective}");
+            // Never falling, but for noise.
+            assert!(
+                rows[0].blocks.is_sorted_by(|a, b| a.1 < b.1 + 5.0),
+                "{:?}",
+                rows[0]
+            );
+        }
+    }
+
     #[test]
     fn the_same_seed_gives_the_same_bits_and_blocks_make_up_the_run() {
         let study = study(&["click", "batches"], &["default", "naive"], 1_200);
