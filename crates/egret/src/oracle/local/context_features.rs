@@ -59,7 +59,7 @@ impl ContextFeatures {
     pub(crate) fn look_at(&mut self, x: &Context, phi: &mut [f64]) {
         let columns = self.scale.dim();
         match self.folded(x) {
-            Some(folded) => self.scale.add(&folded, &mut phi[..columns]),
+            Some(sums) => self.scale.add_values(&sums),
             None => self.scale.add(x, &mut phi[..columns]),
         }
     }
@@ -73,7 +73,7 @@ impl ContextFeatures {
         let mut scaled = [0.0; MOST_COLUMNS];
         let scaled = &mut scaled[..columns];
         match self.folded(x) {
-            Some(folded) => self.scale.apply(&folded, scaled),
+            Some(sums) => self.scale.apply_to(&sums, scaled),
             None => self.scale.apply(x, scaled),
         }
         for (plain, &s) in plain.iter_mut().zip(&*scaled) {
@@ -89,11 +89,11 @@ impl ContextFeatures {
     }
 
     /// The sums of a context with too many features; none if there are few.
-    fn folded(&self, x: &Context) -> Option<Context> {
+    fn folded(&self, x: &Context) -> Option<[f64; SUMS]> {
         if self.dim <= MOST_COLUMNS {
             return None;
         }
-        let mut sums = vec![0.0; SUMS];
+        let mut sums = [0.0; SUMS];
         x.for_each(|feature, value| {
             if feature < self.dim {
                 let bits = mix(feature as u64);
@@ -101,7 +101,7 @@ impl ContextFeatures {
                 sums[bits as usize % SUMS] += sign * value;
             }
         });
-        Some(Context::dense(sums).expect("features are at most 1e30"))
+        Some(sums)
     }
 
     pub(crate) fn state(&self) -> &feature_scale::State {

@@ -53,6 +53,11 @@ impl FeatureScale {
     /// Adds one more context; `dense` is scratch space for the features.
     pub(crate) fn add(&mut self, x: &Context, dense: &mut [f64]) {
         self.fill_dense(x, dense);
+        self.add_values(dense);
+    }
+
+    /// As [`add`](Self::add), of all features as numbers.
+    pub(crate) fn add_values(&mut self, values: &[f64]) {
         let State {
             count,
             means,
@@ -60,7 +65,7 @@ impl FeatureScale {
         } = &mut self.state;
         *count += 1;
         let share = 1.0 / *count as f64;
-        for ((mean, square), &value) in means.iter_mut().zip(squares.iter_mut()).zip(&*dense) {
+        for ((mean, square), &value) in means.iter_mut().zip(squares.iter_mut()).zip(values) {
             let excess = value - *mean;
             *mean += excess * share;
             *square += excess * (value - *mean);
@@ -70,10 +75,10 @@ impl FeatureScale {
 
     /// Writes the scaled features, zeros of a sparse context included.
     pub(crate) fn apply(&self, x: &Context, out: &mut [f32]) {
-        let (means, inverses) = (&self.state.means, &self.inverses);
         if let Some(values) = x.as_dense() {
-            return scale(&values[self.first..][..out.len()], means, inverses, out);
+            return self.apply_to(&values[self.first..][..out.len()], out);
         }
+        let (means, inverses) = (&self.state.means, &self.inverses);
         scale_zeros(means, inverses, out);
         x.for_each(|feature, value| {
             if let Some(place) = feature.checked_sub(self.first)
@@ -82,6 +87,11 @@ impl FeatureScale {
                 *out = scaled(value, means[place], inverses[place]);
             }
         });
+    }
+
+    /// As [`apply`](Self::apply), to all features as numbers.
+    pub(crate) fn apply_to(&self, values: &[f64], out: &mut [f32]) {
+        scale(values, &self.state.means, &self.inverses, out);
     }
 
     /// The state that [`restore`](Self::restore) takes.
