@@ -4,9 +4,8 @@
 //!
 //! p(a) = g(a; β)/z(β),  g(a; β) = τ / (1 + γ (f̂(x, a) − β)₊)
 //!
-//! or, where z is exact and a share ε of the decisions is drawn from μ, (1 − ε)·g/z + ε.
-//!
-//! and τ and γ say how greedy it is. γ grows as events are learned, by a [`GammaSchedule`]. τ is drawn from a grid by
+//! and τ and γ say how greedy it is. Where z is exact, a share ε of the decisions may be drawn from μ; then p = (1 − ε)·g/z + ε.
+//! γ grows as events are learned, by a [`GammaSchedule`]. τ is drawn from a grid by
 //! [`Corral`], which learns which τ pays. The other explorers, under `greedy/`, are baselines; most of them put a point
 //! mass on the greedy action.
 //!

@@ -18,9 +18,8 @@ use crate::oracle::{Example, GrowError, RegressionOracle, features::limits::chec
 ///
 /// Σ (f̂ − ℓ)² ≤ minᵢ Σ (fᵢ − ℓ)² + ln(N)/2
 ///
-/// if no weight ever falls to the least, e⁻¹⁰ of the best: no member falls further, so that one that becomes the best
-/// after the world moved is followed within some dozen errors. Holding them up costs at most (N − 1)·e⁻¹⁰/2 more for each
-/// example.
+/// No weight falls below e⁻¹⁰ of the best, so that a member that becomes the best after the world moved is followed within
+/// some dozen errors. From the first time that a weight is there, the bound grows by (N − 1)·e⁻¹⁰ for each example.
 ///
 /// An example of weight w counts w times its square; beyond weight 1 the bound need not hold. The weights wᵢ are updated
 /// with the predictions that the members made before they learned the example, in a batch too. Members of the least weight

@@ -5,7 +5,7 @@ use crate::event::{Context, ContextError};
 use crate::numeric::{OutOfRange, bounds::Bounds, single};
 use crate::oracle::{
     Example, GrowError, RegressionOracle,
-    features::limits::check_size,
+    features::limits::{check_size, check_within},
     network::{
         context::{self, ContextNetwork, InputState, NetworkSettings, STEEPEST},
         feature_scale,
@@ -469,14 +469,7 @@ impl RegressionOracle<Context, f64> for LatentOutcome {
             example.x.expect_dim(self.network.dim())?;
             check_size(example.x)?;
             check_size_of_loss(example)?;
-            let action = *example.action;
-            if !(self.bounds.low() <= action && action <= self.bounds.high()) {
-                return Err(ContextError::Refused(format!(
-                    "the action {action} is not in [{}, {}]",
-                    self.bounds.low(),
-                    self.bounds.high()
-                )));
-            }
+            check_within(&self.bounds, *example.action)?;
         }
         for example in batch {
             self.step(Event {
