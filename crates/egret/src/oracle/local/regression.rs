@@ -60,6 +60,9 @@ pub struct LocalRegression {
     /// σ², and how many events it is from.
     error: f64,
     events: u64,
+    /// φ of the example that is learned, and scratch space as long.
+    learning: [Vec<f64>; 2],
+    /// For deciding, on many threads.
     buffers: Pool<Vec<f64>>,
 }
 
@@ -96,10 +99,12 @@ struct Place {
 }
 
 impl Place {
-    fn predict(&self, phi: &[f64]) -> f64 {
+    /// What the two regressions say, and yⱼ.
+    fn predict(&self, phi: &[f64]) -> [f64; 3] {
         let share = 1.0 / (1.0 + libm::exp(-self.odds));
         let (keeps, forgets) = (self.keeps.predict(phi), self.forgets.predict(phi));
-        0.5 + (1.0 - share) * keeps + share * forgets
+        let mixed = 0.5 + (1.0 - share) * keeps + share * forgets;
+        [0.5 + keeps, 0.5 + forgets, mixed]
     }
 }
 
@@ -139,7 +144,8 @@ impl LocalRegression {
             memory,
             "[100, 1e9]",
         )?;
-        let empty = LeastSquares::new(ContextFeatures::len(context_dim));
+        let length = ContextFeatures::len(context_dim);
+        let empty = LeastSquares::new(length);
         let place = Place {
             keeps: empty.clone(),
             forgets: empty,
@@ -153,6 +159,7 @@ impl LocalRegression {
             places: vec![place; places],
             error: LARGEST_ERROR,
             events: 0,
+            learning: [vec![0.0; length], vec![0.0; length]],
             buffers: Pool::default(),
         })
     }
@@ -168,11 +175,10 @@ impl LocalRegression {
     }
 
     fn step(&mut self, example: &Example<'_, Context, f64>) {
-        let length = ContextFeatures::len(self.first_dim());
-        let (mut phi, mut gain) = (vec![0.0; length], vec![0.0; length]);
-        self.features.look_at(example.x, &mut gain);
-        self.features.fill(example.x, &mut phi);
         let (left, toward_right) = self.around(*example.action);
+        let [phi, scratch] = &mut self.learning;
+        self.features.look_at(example.x, scratch);
+        self.features.fill(example.x, phi);
         let (loss, weight) = (example.loss.get(), example.weight.get());
         // Squared errors are compared within [0, 1], whatever a pseudo-loss is.
         let seen = loss.clamp(0.0, 1.0);
@@ -187,27 +193,21 @@ impl LocalRegression {
                 continue;
             }
             let place = &mut self.places[place];
-            error += hat * squared(place.predict(&phi));
-            let difference = squared(0.5 + place.keeps.predict(&phi))
-                - squared(0.5 + place.forgets.predict(&phi));
-            place.odds =
-                (place.odds + hat * difference / (2.0 * self.error)).clamp(-MOST_ODDS, MOST_ODDS);
+            let [keeps, forgets, mixed] = place.predict(phi).map(squared);
+            error += hat * mixed;
+            let gain = hat * (keeps - forgets) / (2.0 * self.error);
+            place.odds = (place.odds + gain).clamp(-MOST_ODDS, MOST_ODDS);
             let late = (self.events - place.forgotten) as f64 / self.settings.memory;
             if FORGETS_AT_ONCE <= late {
                 place.forgets.forget(libm::exp(late.min(30.0)));
                 place.forgotten = self.events;
             }
             for squares in [&mut place.keeps, &mut place.forgets] {
-                squares.learn(&phi, loss - 0.5, hat * weight, &mut gain);
+                squares.learn(phi, loss - 0.5, hat * weight, scratch);
             }
         }
         let count = self.events.min(ERROR_HORIZON) as f64;
         self.error = (self.error + (error - self.error) / count).clamp(LEAST_ERROR, LARGEST_ERROR);
-    }
-
-    /// How many features of a context are read.
-    fn first_dim(&self) -> usize {
-        self.features.dim()
     }
 }
 
@@ -218,9 +218,9 @@ impl RegressionOracle<Context, f64> for LocalRegression {
         check_size(x)?;
         self.buffers.with(|phi| {
             phi.clear();
-            phi.resize(ContextFeatures::len(self.first_dim()), 0.0);
+            phi.resize(ContextFeatures::len(self.features.dim()), 0.0);
             self.features.fill(x, phi);
-            prepared.extend(self.places.iter().map(|place| place.predict(phi)));
+            prepared.extend(self.places.iter().map(|place| place.predict(phi)[2]));
         });
         Ok(())
     }
@@ -254,7 +254,7 @@ impl RegressionOracle<Context, f64> for LocalRegression {
         let saved = Saved {
             bounds: (self.bounds.low(), self.bounds.high()),
             settings: self.settings,
-            read: self.first_dim(),
+            read: self.features.dim(),
             scale: self.features.state().clone(),
             places: self.places.clone(),
             error: self.error,
@@ -268,7 +268,7 @@ impl RegressionOracle<Context, f64> for LocalRegression {
         let bounds = (self.bounds.low(), self.bounds.high());
         saved_state::expect_same("an interval", &saved.bounds, &bounds)?;
         saved_state::expect_same("settings", &saved.settings, &self.settings)?;
-        saved_state::expect_same("features read:", &saved.read, &self.first_dim())?;
+        saved_state::expect_same("features read:", &saved.read, &self.features.dim())?;
         self.features.check(&saved.scale)?;
         let count = self.places.len();
         saved_state::expect_same("places:", &saved.places.len(), &count)?;
@@ -276,7 +276,7 @@ impl RegressionOracle<Context, f64> for LocalRegression {
         saved_state::expect_numbers("squared error", &[saved.error], 1, |error| {
             (LEAST_ERROR..=LARGEST_ERROR).contains(&error)
         })?;
-        let length = ContextFeatures::len(self.first_dim());
+        let length = ContextFeatures::len(self.features.dim());
         for place in &saved.places {
             place.keeps.check(length)?;
             place.forgets.check(length)?;
