@@ -241,13 +241,13 @@ pub use event::{
 };
 pub use explorer::{
     CappedDraw, CappedIgw, Corral, CorralUpdate, DecideError, Decision, DensityKind, Explorer,
-    ExplorerError, GammaSchedule, Learned, Normalization, Observed, TauDraw, geometric_taus,
+    ExplorerError, GammaSchedule, Learned, Normalization, Observed, TauDraw, Zoom, geometric_taus,
 };
 pub use learner::{ExampleWeight, LearnError, Learner, ReplayError, Settings, SettingsError};
 pub use measure::{
     BetaPrior, BoxError, Catalogue, CatalogueError, Dirichlet, DirichletError, Interval,
-    LineMeasure, MeasureFn, Product, ReferenceMeasure, Support, TruncatedNormal, UniformBox,
-    UniformSphere,
+    LineMeasure, MeasureFn, Product, ReferenceMeasure, Regions, Support, TruncatedNormal,
+    UniformBox, UniformSphere,
 };
 pub use model::{
     ActionError, ActionKind, ActionSpace, AnyAction, AnyModel, Contexts, DecisionLoop,
@@ -265,8 +265,8 @@ pub use oracle::{
     FourierSettings, FunctionOnInterval, FunctionOracle, GrowError, JointFeatures, LatentOutcome,
     LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LocalRegression,
     LocalSettings, LossCurve, MonotonePieces, NamedFeatures, NanPrediction, NetworkArgmin,
-    OracleSpec, OracleSpecError, OracleTextError, PiecewiseConstant, RegressionOracle,
-    ScalarFeatures, Scaling, VectorFeatures, features_from,
+    OracleSpec, OracleSpecError, OracleTextError, PiecewiseConstant, QuadraticRegression,
+    QuadraticSettings, RegressionOracle, ScalarFeatures, Scaling, VectorFeatures, features_from,
 };
 pub use sampling::{Igw, NormalizingConstant, RelativeError, SampleError};
 

@@ -1,6 +1,6 @@
 use egret::{
     CappedIgw, DensityKind, ExampleWeight, Explorer, GammaSchedule, Normalization, RelativeError,
-    geometric_taus,
+    Zoom, geometric_taus,
 };
 use toml::de::DeValue;
 
@@ -113,7 +113,9 @@ fn learner(
 }
 
 /// The names of explorers.
-const EXPLORERS: [(&str, &str); 5] = [
+const EXPLORERS: [(&str, &str); 7] = [
+    ("auto", "auto"),
+    ("zoom", "zoom"),
     ("capped_igw", "capped_igw"),
     ("smooth_igw", "smooth_igw"),
     ("uniform", "uniform"),
@@ -129,10 +131,18 @@ const NORMALIZERS: [(&str, Normalization); 5] = [
     ("fixed_sample", Normalization::FixedSample),
 ];
 
+/// The keys of CappedIGW alone.
+const OF_CAPPED_IGW: [&str; 5] = ["normalizer", "kappa_inf", "delta", "z_error", "budget"];
+
 fn explorer(keys: &TomlKeys<'_>, preset: Explorer) -> Result<Explorer, TomlError> {
+    // All are asked for, so that the list of valid keys is complete.
+    let capped_keys = OF_CAPPED_IGW.map(|key| keys.get(key).is_some());
     let name = match keys.choice("explorer", &EXPLORERS)? {
         Some(name) => name,
         None => match preset {
+            Explorer::Auto { .. } if capped_keys.contains(&true) => "capped_igw",
+            Explorer::Auto { .. } => "auto",
+            Explorer::Zoom(_) => "zoom",
             Explorer::CappedIgw(_) => "capped_igw",
             Explorer::SmoothIgw => "smooth_igw",
             Explorer::Uniform => "uniform",
@@ -140,29 +150,28 @@ fn explorer(keys: &TomlKeys<'_>, preset: Explorer) -> Result<Explorer, TomlError
             Explorer::SquareCb => "square_cb",
         },
     };
-    // Asked for in any case, so that the list of valid keys is complete.
-    let belongs = |key: &'static str, owner: &str| match keys.get(key) {
-        Some(found) if owner != name => {
+    let belongs = |key: &'static str, owners: &[&str]| match keys.get(key) {
+        Some(found) if !owners.contains(&name) => {
+            let owner = owners.join(", ");
             let what = format!("{key} is for the explorer {owner}, but this learner's is {name}");
             Err(keys.error_at(found, what))
         }
         found => Ok(found),
     };
-    for key in [
-        "normalizer",
-        "kappa_inf",
-        "delta",
-        "z_error",
-        "budget",
-        "uniform",
-    ] {
-        belongs(key, "capped_igw")?;
+    for key in OF_CAPPED_IGW {
+        belongs(key, &["capped_igw"])?;
     }
-    belongs("epsilon", "epsilon_greedy")?;
+    belongs("uniform", &["capped_igw", "auto", "zoom"])?;
+    belongs("epsilon", &["epsilon_greedy"])?;
+    let uniform = keys.number("uniform")?;
     Ok(match name {
         "capped_igw" => {
             let mut capped = match preset {
                 Explorer::CappedIgw(capped) => capped,
+                Explorer::Auto { uniform } => CappedIgw {
+                    uniform,
+                    ..CappedIgw::default()
+                },
                 _ => CappedIgw::default(),
             };
             if let Some(normalization) = keys.choice("normalizer", &NORMALIZERS)? {
@@ -180,10 +189,21 @@ fn explorer(keys: &TomlKeys<'_>, preset: Explorer) -> Result<Explorer, TomlError
             if let Some(budget) = keys.size("budget", MOST_BUDGET)? {
                 capped.budget = budget;
             }
-            if let Some(uniform) = keys.number("uniform")? {
+            if let Some(uniform) = uniform {
                 capped.uniform = uniform;
             }
             Explorer::CappedIgw(capped)
+        }
+        "auto" | "zoom" => {
+            let share = uniform.unwrap_or(match preset {
+                Explorer::Auto { uniform } => uniform,
+                Explorer::Zoom(zoom) => zoom.uniform,
+                _ => Zoom::default().uniform,
+            });
+            match name {
+                "zoom" => Explorer::Zoom(Zoom { uniform: share }),
+                _ => Explorer::Auto { uniform: share },
+            }
         }
         "smooth_igw" => Explorer::SmoothIgw,
         "uniform" => Explorer::Uniform,

@@ -26,11 +26,12 @@ enum OracleKind {
     LatentOutcome,
     Curves,
     Local,
+    Quadratic,
     PiecewiseConstant,
     Aggregation,
 }
 
-const ORACLES: [(&str, OracleKind); 10] = [
+const ORACLES: [(&str, OracleKind); 11] = [
     ("argmin-linear", OracleKind::ArgminLinear),
     ("argmin-network", OracleKind::ArgminNetwork),
     ("ridge", OracleKind::Ridge),
@@ -39,6 +40,7 @@ const ORACLES: [(&str, OracleKind); 10] = [
     ("latent-outcome", OracleKind::LatentOutcome),
     ("curves", OracleKind::Curves),
     ("local", OracleKind::Local),
+    ("quadratic", OracleKind::Quadratic),
     ("piecewise-constant", OracleKind::PiecewiseConstant),
     ("aggregation", OracleKind::Aggregation),
 ];
@@ -55,6 +57,7 @@ const ORACLES: [(&str, OracleKind); 10] = [
 /// | `latent-outcome`     | a distribution over best actions; intervals       | `outcomes`, `hidden`, `seed`        |
 /// | `curves`             | a network that gives each context a curve         | `cosines`, `hidden`, `seed`         |
 /// | `local`              | least squares around each of a few actions; intervals | `places`, `memory`              |
+/// | `quadratic`          | least squares on squares, products and cosines    | `memory`, `cosines`, `seed`         |
 /// | `piecewise-constant` | another oracle as a step function; intervals      | `of` (required), `cells`            |
 /// | `aggregation`        | Vovk's aggregation of others                      | `members` (required)                |
 pub(super) fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec, TomlError> {
@@ -122,6 +125,15 @@ pub(super) fn oracle(keys: &TomlKeys<'_>, found: Found<'_>) -> Result<OracleSpec
             places: inner.size("places", MOST_PLACES)?.unwrap_or(places),
             memory: inner.number("memory")?.unwrap_or(memory),
         },
+        OracleSpec::Quadratic {
+            memory,
+            cosines,
+            seed,
+        } => OracleSpec::Quadratic {
+            memory: inner.number("memory")?.or(memory),
+            cosines: inner.size("cosines", MOST_COSINES)?.unwrap_or(cosines),
+            seed: inner.count("seed")?.unwrap_or(seed),
+        },
         OracleSpec::PiecewiseConstant { cells, .. } => {
             let Some(of) = inner.get("of") else {
                 let what = "piecewise-constant has no key `of`, such as of = \"curves\"";
@@ -182,6 +194,7 @@ fn default_of(kind: OracleKind) -> OracleSpec {
             places: 16,
             memory: 4_000.0,
         },
+        OracleKind::Quadratic => OracleSpec::default_on_vectors(0),
         OracleKind::PiecewiseConstant => OracleSpec::PiecewiseConstant {
             cells: 128,
             of: Box::new(default_of(OracleKind::Curves)),

@@ -169,7 +169,7 @@ impl Record {
         Self {
             event: Some(decision.event),
             density_kind: Some(decision.density_kind),
-            largest_inverse_density: capped.map(|capped| capped.largest_inverse_density),
+            largest_inverse_density: decision.largest_inverse_density,
             g: capped.map(|capped| capped.g),
             uniform: capped
                 .map(|capped| capped.uniform)
@@ -285,6 +285,7 @@ impl Record {
             tau_probability: needed(self.tau_prob, "tauProb")?,
             gamma: needed(self.gamma, "gamma")?,
             capped_igw: self.capped_igw()?,
+            largest_inverse_density: self.largest_inverse_density,
             proposals: count(needed(self.proposals, "proposals")?, "proposals")?,
             seed: needed(self.seed, "seed")?,
             batches_learned: needed(self.batches_learned, "batchesLearned")?,
@@ -319,7 +320,6 @@ impl Record {
                 value: needed(self.z, "z")?,
                 draws: count(needed(self.z_draws, "zDraws")?, "zDraws")?,
             },
-            largest_inverse_density: needed(self.largest_inverse_density, "largestInverseDensity")?,
         }))
     }
 

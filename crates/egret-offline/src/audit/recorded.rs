@@ -116,7 +116,7 @@ impl CappedIgwDraw {
             z: capped.z.value,
             z_computed: capped.z.draws == 0,
             proposals: decision.proposals as u64,
-            largest_inverse_density: Some(capped.largest_inverse_density),
+            largest_inverse_density: decision.largest_inverse_density,
         })
     }
 

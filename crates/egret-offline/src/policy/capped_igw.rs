@@ -4,7 +4,7 @@ use crate::policy::{Policy, PolicyBuffers, PolicyError, PolicySeed, RngPurpose};
 
 /// CappedIGW with a model's f̂. For settings other than the model's own, see [`Model::under`](egret::Model::under).
 ///
-/// q(a) = E[g(a; β)/z(β)]: each decision draws β anew, and with Corral τ too. So q̂ is a mean over fresh decisions. Where z
+/// Where the explorer is [`Zoom`](egret::Zoom), q is known at every action. With CappedIGW, q(a) = E[g(a; β)/z(β)]: each decision draws β anew, and with Corral τ too. So q̂ is a mean over fresh decisions. Where z
 /// is computed, each decision gives g(a)/z. Where it is not, 1/z must be estimated: given β, the rejection sampler takes K
 /// proposals, geometric with mean τ/z, so g(a; β)·K/τ is unbiased. (1/ẑ would not be.)
 ///
@@ -25,8 +25,11 @@ impl<'a, X: ?Sized, A: Action> CappedIgwPolicy<'a, X, A> {
     /// Plays as this learner would. Refuses an explorer that plays point masses, or that knows its density only at the
     /// action it played.
     pub fn new(learner: &'a Learner<X, A>) -> Result<Self, PolicyError> {
-        match learner.settings().explorer {
-            Explorer::CappedIgw(_) | Explorer::Uniform => {}
+        match learner.explorer() {
+            Explorer::CappedIgw(_)
+            | Explorer::Uniform
+            | Explorer::Zoom(_)
+            | Explorer::Auto { .. } => {}
             Explorer::SmoothIgw => {
                 return Err(PolicyError::PointMass {
                     explorer: "SmoothIGW",
@@ -41,9 +44,10 @@ impl<'a, X: ?Sized, A: Action> CappedIgwPolicy<'a, X, A> {
         }
         let taus = learner.corral().taus();
         let exact = learner.computes_z();
+        let known = matches!(learner.explorer(), Explorer::Zoom(_));
         Ok(Self {
             learner,
-            repetitions: if exact && taus.len() == 1 {
+            repetitions: if known || (exact && taus.len() == 1) {
                 1
             } else {
                 REPETITIONS
@@ -78,6 +82,9 @@ impl<X: ?Sized, A: Action> Policy<X, A> for CappedIgwPolicy<'_, X, A> {
         action: &A,
         buffers: &mut PolicyBuffers<A>,
     ) -> Result<f64, PolicyError> {
+        if let Some(density) = self.learner.density(x, action)? {
+            return Ok(density);
+        }
         let curve = LossCurve::new(self.learner.oracle(), x, &mut buffers.prepared)?;
         buffers.actions.clear();
         buffers.actions.push(action);
@@ -119,8 +126,10 @@ impl<X: ?Sized, A: Action> Policy<X, A> for CappedIgwPolicy<'_, X, A> {
 
     fn name(&self) -> String {
         let settings = self.learner.settings();
-        if settings.explorer == Explorer::Uniform {
-            return "uniform".to_owned();
+        match settings.explorer {
+            Explorer::Uniform => return "uniform".to_owned(),
+            _ if matches!(self.learner.explorer(), Explorer::Zoom(_)) => return "Zoom".to_owned(),
+            _ => {}
         }
         let taus = self.learner.corral().taus();
         let gamma = settings.gamma.gamma(&self.learner.learned(), taus[0]);

@@ -99,6 +99,7 @@ fn oracle_name(oracle: &OracleSpec) -> String {
         OracleSpec::LatentOutcome { .. } => "latent-outcome".to_owned(),
         OracleSpec::Curves { .. } => "curves".to_owned(),
         OracleSpec::Local { .. } => "local".to_owned(),
+        OracleSpec::Quadratic { .. } => "quadratic".to_owned(),
         OracleSpec::PiecewiseConstant { cells, of } => {
             format!("{} in {cells} cells", oracle_name(of))
         }

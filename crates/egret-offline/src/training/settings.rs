@@ -119,7 +119,7 @@ impl TrainingSettings {
 
 fn learns_in_one_pass(oracle: &OracleSpec) -> bool {
     match oracle {
-        OracleSpec::LeastSquares { .. } => true,
+        OracleSpec::LeastSquares { .. } | OracleSpec::Quadratic { .. } => true,
         OracleSpec::Aggregation(members) => members.iter().any(learns_in_one_pass),
         OracleSpec::PiecewiseConstant { of, .. } => learns_in_one_pass(of),
         OracleSpec::Argmin { .. }

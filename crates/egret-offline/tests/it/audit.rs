@@ -231,9 +231,7 @@ fn records_that_contradict_themselves_are_found_at_once() {
         (
             |row| {
                 let inverse = 1.0 / density(row);
-                with(row, |capped, _| {
-                    capped.largest_inverse_density = 0.99 * inverse;
-                });
+                decision_mut(row).largest_inverse_density = Some(0.99 * inverse);
             },
             "the largest inverse density",
         ),
@@ -358,11 +356,13 @@ fn with(row: &mut Row, spoil: impl Fn(&mut CappedDraw, f64)) {
 
 /// Another z, and the bound on 1/p that goes with it.
 fn set_z(row: &mut Row, z: impl Fn(&CappedDraw) -> f64) {
-    with(row, |capped, _| {
-        let z = z(capped);
-        capped.largest_inverse_density *= z / capped.z.value;
-        capped.z.value = z;
-    });
+    let decision = decision_mut(row);
+    let capped = decision.capped_igw.as_mut().expect("CappedIGW");
+    let z = z(capped);
+    if let Some(largest) = &mut decision.largest_inverse_density {
+        *largest *= z / capped.z.value;
+    }
+    capped.z.value = z;
 }
 
 fn decision(row: &Row) -> &Decision<f64> {

@@ -249,6 +249,11 @@ pub(crate) fn as_action<T: 'static, A: Action>(value: T) -> Option<A> {
     (&value as &dyn Any).downcast_ref::<A>().cloned()
 }
 
+/// The batch as vectors, if its actions are vectors.
+pub(crate) fn as_vectors<A: Action>(batch: &mut A::Batch) -> Option<&mut Vectors> {
+    (batch as &mut dyn Any).downcast_mut()
+}
+
 /// The batch as a list of numbers, if its actions are numbers.
 pub(crate) fn as_points<A: Action>(batch: &mut A::Batch) -> Option<&mut Vec<f64>> {
     (batch as &mut dyn Any).downcast_mut()

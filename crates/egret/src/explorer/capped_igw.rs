@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Action, Batch, Item, action::as_action};
-use crate::explorer::DecideError;
+use crate::explorer::{DecideError, zoom::ZoomBuffers};
 use crate::measure::{Catalogue, ReferenceMeasure};
 use crate::normalizer::{
     BettingMartingale, Certificate, DrawBuffers, Draws, FixedSample, MixtureMartingale, Normalizer,
@@ -111,6 +111,7 @@ pub(crate) struct Workspace<A: Action> {
     pub(crate) seen: DrawBuffers,
     pub(crate) line: LineBuffers,
     pub(crate) masses: Vec<f64>,
+    pub(crate) zoom: ZoomBuffers,
 }
 
 impl<A: Action> Default for Workspace<A> {
@@ -121,6 +122,7 @@ impl<A: Action> Default for Workspace<A> {
             seen: DrawBuffers::default(),
             line: LineBuffers::default(),
             masses: Vec::new(),
+            zoom: ZoomBuffers::default(),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::sampling::{NormalizingConstant, SampleError};
 /// | g, ε     | `capped_igw.g`, `capped_igw.uniform`             |
 /// | β, κ∞, δ | `capped_igw.certificate`, with the draws it took |
 /// | z        | `capped_igw.z`, with its number of fresh draws   |
-/// | max 1/p  | `capped_igw.largest_inverse_density`             |
+/// | max 1/p  | `largest_inverse_density`                        |
 ///
 /// The same (model, settings, seed, event, context) gives the same decision bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,8 +39,12 @@ pub struct Decision<A> {
     /// The γ in force.
     #[serde(deserialize_with = "checked_number::positive")]
     pub gamma: f64,
-    /// The parts of the density; none for the greedy explorers. Uniform exploration is CappedIGW at τ = 1.
+    /// The parts of the density; none for other explorers. Uniform exploration is CappedIGW at τ = 1.
     pub capped_igw: Option<CappedDraw>,
+    /// An upper bound on 1/p over all actions, with p the density stated: of the same kind, and with the same z. None for the
+    /// greedy explorers. In CappedIGW f̂ is taken to reach 1, but on a catalogue that is summed whole the largest f̂ is known.
+    #[serde(deserialize_with = "checked_number::positive_or_none")]
+    pub largest_inverse_density: Option<f64>,
     /// How many draws of μ the action took.
     pub proposals: usize,
     /// The seed of the generator.
@@ -64,10 +68,6 @@ pub struct CappedDraw {
     pub certificate: Certificate,
     /// z(β), exact or estimated without bias.
     pub z: NormalizingConstant,
-    /// An upper bound on 1/p over all actions, with p the density stated: of the same kind, and with the same z. f̂ is taken to
-    /// reach 1, but on a catalogue that is summed whole the largest f̂ is known.
-    #[serde(deserialize_with = "checked_number::positive")]
-    pub largest_inverse_density: f64,
 }
 
 /// Which density is stated, since τ is drawn before the action.
@@ -102,6 +102,7 @@ impl<A> Decision<A> {
             tau_probability: self.tau_probability,
             gamma: self.gamma,
             capped_igw: self.capped_igw,
+            largest_inverse_density: self.largest_inverse_density,
             proposals: self.proposals,
             seed: self.seed,
             batches_learned: self.batches_learned,

@@ -16,18 +16,20 @@ pub(crate) mod corral;
 pub(crate) mod decision;
 pub(crate) mod gamma_schedule;
 pub(crate) mod greedy;
+pub(crate) mod zoom;
 
 pub(crate) use capped_igw::Workspace;
 pub use capped_igw::{CappedIgw, Normalization};
 pub use corral::{Corral, CorralUpdate, geometric_taus};
 pub use decision::{CappedDraw, DecideError, Decision, DensityKind, Observed, TauDraw};
 pub use gamma_schedule::{GammaSchedule, Learned};
+pub use zoom::Zoom;
 
 use serde::{Deserialize, Serialize};
 
 use self::capped_igw::{CappedSampler, DrawScope};
 use self::greedy::GreedyMixture;
-use crate::event::{Action, Batch, Density, Propensity};
+use crate::event::{Action, Batch, Density, Propensity, action::as_vectors};
 use crate::explorer::greedy::epsilon_greedy::EpsilonGreedy;
 use crate::explorer::greedy::{smooth_igw::SmoothIgw, square_cb::SquareCb};
 use crate::measure::ReferenceMeasure;
@@ -48,6 +50,8 @@ use crate::sampling::{
 /// | `Uniform`       | neither | nothing                                          | yes                        |
 /// | `EpsilonGreedy` | neither | a catalogue, or an oracle that knows its argmin  | on a catalogue             |
 /// | `SquareCb`      | γ       | a catalogue                                      | yes                        |
+/// | `Zoom`          | neither | a measure with regions: a box, a simplex         | yes                        |
+/// | `Auto`          | as the one it is | nothing                                 | yes                        |
 ///
 /// Explorers without τ ignore the grid in the settings and state τ = 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -65,6 +69,13 @@ pub enum Explorer {
     },
     /// Probability 1/(K + γ·gap) for each of K items except the best, which gets the rest.
     SquareCb,
+    /// Ever smaller regions around the best vector.
+    Zoom(Zoom),
+    /// `Zoom` where the measure has regions, otherwise `CappedIgw`.
+    Auto {
+        /// ε, the share of decisions drawn from μ; in [0, 1]. Where CappedIGW does not compute z there is none.
+        uniform: f64,
+    },
 }
 
 /// A checked [`Explorer`], ready to choose actions.
@@ -74,11 +85,31 @@ pub(crate) enum Player {
     Uniform,
     EpsilonGreedy { epsilon: f64 },
     SquareCb,
+    Zoom(Zoom),
 }
 
 impl Explorer {
-    pub(crate) fn uses_tau(&self) -> bool {
-        matches!(self, Self::CappedIgw(_) | Self::SmoothIgw)
+    /// The same explorer with a share `uniform` of decisions drawn from μ; as it is, if it knows no such share.
+    pub fn with_uniform(mut self, share: f64) -> Self {
+        match &mut self {
+            Self::CappedIgw(CappedIgw { uniform, .. })
+            | Self::Zoom(Zoom { uniform })
+            | Self::Auto { uniform } => *uniform = share,
+            Self::SmoothIgw | Self::Uniform | Self::EpsilonGreedy { .. } | Self::SquareCb => {}
+        }
+        self
+    }
+
+    /// The explorer that this one is on such a measure: `Auto` is another.
+    pub(crate) fn on<X: ?Sized, A: Action>(self, measure: &dyn ReferenceMeasure<X, A>) -> Self {
+        match self {
+            Self::Auto { uniform } if has_regions(measure) => Self::Zoom(Zoom { uniform }),
+            Self::Auto { uniform } => Self::CappedIgw(CappedIgw {
+                uniform,
+                ..CappedIgw::default()
+            }),
+            other => other,
+        }
     }
 
     pub(crate) fn player<X: ?Sized, A: Action>(
@@ -122,7 +153,26 @@ impl Explorer {
                 }
                 Player::SquareCb
             }
+            Self::Zoom(zoom) => {
+                zoom.check()?;
+                if !has_regions(measure) {
+                    return Err(ExplorerError::NoRegions);
+                }
+                Player::Zoom(zoom)
+            }
+            Self::Auto { .. } => return self.on(measure).player(measure, oracle),
         })
+    }
+}
+
+/// Whether the actions are vectors around which the measure knows regions.
+fn has_regions<X: ?Sized, A: Action>(measure: &dyn ReferenceMeasure<X, A>) -> bool {
+    measure.regions().is_some() && as_vectors::<A>(&mut A::Batch::default()).is_some()
+}
+
+impl Player {
+    pub(crate) fn uses_tau(&self) -> bool {
+        matches!(self, Self::CappedIgw(_) | Self::SmoothIgw)
     }
 }
 
@@ -161,6 +211,9 @@ pub(crate) struct Choice<A> {
     pub action: A,
     pub propensity: Propensity,
     pub capped_igw: Option<CappedDraw>,
+    /// The explorer's own γ, if it is not the schedule's.
+    pub gamma: Option<f64>,
+    pub largest_inverse_density: Option<f64>,
     pub proposals: usize,
 }
 
@@ -215,10 +268,11 @@ impl Player {
                         uniform,
                         certificate: drawn.certificate,
                         z: drawn.z,
-                        // Rounding keeps the order of f̂, so that no density's own inverse is above it. A γ beyond all
-                        // measure makes the least density 0, which no action may have.
-                        largest_inverse_density: (1.0 / least).min(f64::MAX),
                     }),
+                    gamma: None,
+                    // Rounding keeps the order of f̂, so that no density's own inverse is above it. A γ beyond all
+                    // measure makes the least density 0, which no action may have.
+                    largest_inverse_density: Some((1.0 / least).min(f64::MAX)),
                     proposals: drawn.proposals,
                 })
             }
@@ -229,6 +283,8 @@ impl Player {
                     action: proposals.actions.get(0),
                     propensity: Propensity::Density(Density::new(1.0)?),
                     capped_igw: Some(UNIFORM),
+                    gamma: None,
+                    largest_inverse_density: Some(1.0),
                     proposals: 1,
                 })
             }
@@ -244,6 +300,14 @@ impl Player {
                 let at = |_, gamma| SquareCb { gamma };
                 choose_greedy(at, smoothness, x, measure, &curve, &mut rng, proposals)
             }
+            Self::Zoom(zoom) => zoom.choose(
+                &smoothness.learned,
+                (x, measure),
+                &curve,
+                key,
+                &mut work.zoom,
+                proposals,
+            ),
         }
     }
 }
@@ -276,6 +340,8 @@ fn choose_greedy<X: ?Sized, A: Action, M: GreedyMixture>(
         },
         action: played.action,
         capped_igw: None,
+        gamma: None,
+        largest_inverse_density: None,
         proposals: 1,
     })
 }
@@ -289,7 +355,6 @@ const UNIFORM: CappedDraw = CappedDraw {
         value: 1.0,
         draws: 0,
     },
-    largest_inverse_density: 1.0,
 };
 
 /// Why an explorer cannot play on this measure with this oracle.
@@ -317,6 +382,11 @@ pub enum ExplorerError {
     /// SquareCB is for a list of items.
     #[error("SquareCB needs a catalogue of items: choose another explorer for this action space")]
     NoCatalogue,
+    /// Zoom is for vectors.
+    #[error(
+        "Zoom needs a box, or a simplex with uniform shares: choose Auto for this action space"
+    )]
+    NoRegions,
 }
 
 #[cfg(test)]

@@ -23,8 +23,8 @@ use rayon::prelude::*;
 
 use crate::event::{Action, Batch, ContextError};
 use crate::explorer::{
-    Corral, CorralUpdate, DecideError, Decision, Learned, Observed, Player, Smoothness, TauDraw,
-    Workspace, greedy,
+    Corral, CorralUpdate, DecideError, Decision, Explorer, Learned, Observed, Player, Smoothness,
+    TauDraw, Workspace, greedy,
 };
 use crate::measure::ReferenceMeasure;
 use crate::normalizer::Normalizer;
@@ -135,6 +135,32 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         &self.settings
     }
 
+    /// The explorer of the settings; for `Auto`, the one that it is on this measure.
+    pub fn explorer(&self) -> Explorer {
+        self.settings.explorer.on(&*self.measure)
+    }
+
+    /// The density with which an action would be played, where the explorer knows it for every action: [`Explorer::Zoom`] does.
+    pub fn density(&self, x: &X, action: &A) -> Result<Option<f64>, DecideError> {
+        let Player::Zoom(zoom) = &self.player else {
+            return Ok(None);
+        };
+        self.workspaces.with(|workspace| {
+            let curve = LossCurve::new(&*self.oracle, x, &mut workspace.prepared)?;
+            let proposals = &mut workspace.proposals;
+            let place = (x, &*self.measure);
+            let density = zoom.density(
+                &self.learned(),
+                place,
+                &curve,
+                action,
+                &mut workspace.zoom,
+                proposals,
+            )?;
+            Ok(Some(density))
+        })
+    }
+
     /// How many batches were learned; decisions carry the number.
     pub fn batches_learned(&self) -> u64 {
         self.batches
@@ -159,7 +185,10 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         match &self.player {
             Player::CappedIgw(sampler) => sampler.always_exact(&*self.measure, &*self.oracle),
             Player::Uniform => true,
-            Player::SmoothIgw | Player::EpsilonGreedy { .. } | Player::SquareCb => false,
+            Player::SmoothIgw
+            | Player::EpsilonGreedy { .. }
+            | Player::SquareCb
+            | Player::Zoom(_) => false,
         }
     }
 
@@ -219,8 +248,9 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             tau,
             tau_index: index as u32,
             tau_probability,
-            gamma,
+            gamma: choice.gamma.unwrap_or(gamma),
             capped_igw: choice.capped_igw,
+            largest_inverse_density: choice.largest_inverse_density,
             proposals: choice.proposals,
             seed,
             batches_learned: self.batches,
@@ -253,6 +283,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
     /// | items                                      | all of them                   |
     /// | interval, oracle that knows its minimum    | the minimum                   |
     /// | interval, any other oracle                 | 1,024 evenly spaced quantiles |
+    /// | box, simplex with uniform shares           | a descent of f̂                |
     /// | everything else                            | 4,096 draws of μ              |
     pub fn best(&self, x: &X) -> Result<A, DecideError> {
         self.workspaces.with(|workspace| {

@@ -47,10 +47,6 @@ fn first_difference<A: PartialEq>(a: &Decision<A>, b: &Decision<A>) -> Option<&'
                 ("draws of beta", a_proof.draws == b_proof.draws),
                 ("z", bits(a.z.value, b.z.value)),
                 ("draws of z", a.z.draws == b.z.draws),
-                (
-                    "largest_inverse_density",
-                    bits(a.largest_inverse_density, b.largest_inverse_density),
-                ),
             ]
             .into_iter()
             .find(|(_, same)| !same)
@@ -74,6 +70,11 @@ fn first_difference<A: PartialEq>(a: &Decision<A>, b: &Decision<A>) -> Option<&'
     .or_else(|| {
         [
             ("propensity", density(a) == density(b)),
+            (
+                "largest_inverse_density",
+                a.largest_inverse_density.map(f64::to_bits)
+                    == b.largest_inverse_density.map(f64::to_bits),
+            ),
             ("density_kind", a.density_kind == b.density_kind),
         ]
         .into_iter()

@@ -12,7 +12,7 @@ use crate::oracle::RegressionOracle;
 ///
 /// | field              | default                     | paper's online experiments | why the default                                    |
 /// |--------------------|-----------------------------|----------------------------|----------------------------------------------------|
-/// | `explorer`         | CappedIGW, κ∞ = 4, δ = 0.05, ε = 0.02 | the same, ε = 0  | a log that says something about any policy         |
+/// | `explorer`         | Zoom on boxes, else CappedIGW, ε = 0.02 | CappedIGW, κ∞ = 4, δ = 0.05, ε = 0 | a log that says something about any policy |
 /// | `gamma`            | (100 + 3·t)/(2σ), t events  | 1 + 18·t, t batches        | the same in any units and in any batches           |
 /// | `taus`             | 64 alone                    | 12 from 6 to 1024          | Corral over many τ costs more than the best of them gains |
 /// | `eta`              | 0.3/12                      | the same                   | one τ needs none                                   |
@@ -45,10 +45,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            explorer: Explorer::CappedIgw(CappedIgw {
-                uniform: 0.02,
-                ..CappedIgw::default()
-            }),
+            explorer: Explorer::Auto { uniform: 0.02 },
             gamma: GammaSchedule::per_error(100.0, 3.0).expect("in range"),
             taus: vec![64.0],
             ..Self::paper()
@@ -87,14 +84,12 @@ impl Settings {
     /// use egret::{Explorer, Settings};
     ///
     /// let settings = Settings::default().with_effective_events(50.0);
-    /// assert!(matches!(settings.explorer, Explorer::CappedIgw(capped) if capped.uniform == 0.05));
+    /// assert_eq!(settings.explorer, Explorer::Auto { uniform: 0.05 });
     /// ```
     ///
-    /// An explorer other than CappedIGW stays as it is. Numbers outside [0, 1000] are refused where the model is made.
+    /// An explorer without such a share stays as it is. Numbers outside [0, 1000] are refused where the model is made.
     pub fn with_effective_events(mut self, per_1000: f64) -> Self {
-        if let Explorer::CappedIgw(capped) = &mut self.explorer {
-            capped.uniform = per_1000 / 1_000.0;
-        }
+        self.explorer = self.explorer.with_uniform(per_1000 / 1_000.0);
         self
     }
 
@@ -155,7 +150,7 @@ impl Settings {
         {
             return Err(SettingsError::Marginal);
         }
-        let corral = if self.explorer.uses_tau() {
+        let corral = if player.uses_tau() {
             corral
         } else {
             Corral::new(vec![1.0], self.eta)?

@@ -1,5 +1,5 @@
 use crate::event::{Vector, Vectors};
-use crate::measure::{ReferenceMeasure, Support, support_of};
+use crate::measure::{ReferenceMeasure, Regions, Support, regions, support_of};
 use crate::numeric::{EventRng, normals::Normals};
 
 /// The Dirichlet distribution on the simplex: shares that add up to 1.
@@ -62,31 +62,86 @@ impl Dirichlet {
     pub fn dim(&self) -> usize {
         self.gammas.len()
     }
+
+    /// Writes a draw.
+    fn fill(&self, rng: &mut EventRng, row: &mut [f64]) {
+        let mut normals = Normals::new();
+        let mut largest = f64::NEG_INFINITY;
+        for (value, gamma) in row.iter_mut().zip(&self.gammas) {
+            *value = gamma.draw(&mut normals, rng);
+            largest = largest.max(*value);
+        }
+        let mut sum = 0.0;
+        for value in row.iter_mut() {
+            *value = libm::exp(*value - largest);
+            sum += *value;
+        }
+        for value in row {
+            *value /= sum;
+        }
+    }
 }
 
 impl<X: ?Sized> ReferenceMeasure<X, Vector> for Dirichlet {
     fn sample(&self, _: &X, n: usize, rng: &mut EventRng, out: &mut Vectors) {
         let dim = self.dim();
         for row in out.extend(n, dim).chunks_exact_mut(dim) {
-            let mut normals = Normals::new();
-            let mut largest = f64::NEG_INFINITY;
-            for (value, gamma) in row.iter_mut().zip(&self.gammas) {
-                *value = gamma.draw(&mut normals, rng);
-                largest = largest.max(*value);
-            }
-            let mut sum = 0.0;
-            for value in row.iter_mut() {
-                *value = libm::exp(*value - largest);
-                sum += *value;
-            }
-            for value in row {
-                *value /= sum;
-            }
+            self.fill(rng, row);
         }
     }
 
     fn support(&self) -> Support {
         support_of((1..self.dim()).map(|i| 1.0 / i as f64).product())
+    }
+
+    fn regions(&self) -> Option<&dyn Regions> {
+        let uniform = self.alpha.iter().all(|&alpha| alpha == 1.0);
+        uniform.then_some(self as &dyn Regions)
+    }
+}
+
+/// Of the uniform distribution alone. Region k is (1 − h)·point + h·simplex with h = 2⁻ᵏ: the simplex made smaller towards the
+/// point. There all draws have density h^−(d − 1).
+impl Regions for Dirichlet {
+    fn count(&self) -> usize {
+        regions::count_for(self.dim())
+    }
+
+    fn draw(&self, point: &[f64], region: usize, rng: &mut EventRng, out: &mut [f64]) {
+        self.fill(rng, out);
+        let share = 1.0 / (1_u64 << region) as f64;
+        for (out, point) in out.iter_mut().zip(point) {
+            *out = (1.0 - share) * point + share * *out;
+        }
+    }
+
+    fn density(&self, point: &[f64], region: usize, action: &[f64]) -> f64 {
+        // An action is in the region if it has at least (1 − h) of each share of the point, but for rounding.
+        const ROUNDING: f64 = 1e-12;
+        let share = 1.0 / (1_u64 << region) as f64;
+        let mut shares = point.iter().zip(action);
+        if shares.any(|(point, action)| *action < (1.0 - share) * point - ROUNDING) {
+            return 0.0;
+        }
+        (1..self.dim()).map(|_| (1_u64 << region) as f64).product()
+    }
+
+    fn moved(&self, point: &[f64], by: &[f64], out: &mut [f64]) {
+        let mut sum = 0.0;
+        for ((out, point), by) in out.iter_mut().zip(point).zip(by) {
+            *out = (point + by).max(0.0);
+            sum += *out;
+        }
+        if sum == 0.0 {
+            return out.copy_from_slice(point);
+        }
+        for out in out {
+            *out /= sum;
+        }
+    }
+
+    fn middle(&self, out: &mut [f64]) {
+        out.fill(1.0 / self.dim() as f64);
     }
 }
 
@@ -165,6 +220,16 @@ mod tests {
 
     use super::*;
     use crate::measure::checks::{check_replay, check_split, check_stratified, sampled};
+    use crate::measure::regions::checks::check_regions;
+
+    #[test]
+    fn regions_have_the_density_that_they_say() {
+        let mu = Dirichlet::new(&[1.0; 3]).expect("uniform");
+        check_regions(&mu, &[0.2, 0.5, 0.3]);
+        check_regions(&mu, &[1.0, 0.0, 0.0]);
+        let prior = Dirichlet::new(&[1.0, 2.0, 1.0]).expect("positive");
+        assert!(ReferenceMeasure::<(), _>::regions(&prior).is_none());
+    }
 
     #[test]
     fn each_share_is_beta() {

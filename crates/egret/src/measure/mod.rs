@@ -17,6 +17,7 @@ pub(crate) mod dirichlet;
 pub(crate) mod line;
 pub(crate) mod measure_fn;
 pub(crate) mod product;
+pub(crate) mod regions;
 pub(crate) mod uniform_box;
 pub(crate) mod uniform_sphere;
 
@@ -27,6 +28,7 @@ pub use line::interval::Interval;
 pub use line::truncated_normal::TruncatedNormal;
 pub use measure_fn::MeasureFn;
 pub use product::Product;
+pub use regions::Regions;
 pub use uniform_box::{BoxError, UniformBox};
 pub use uniform_sphere::UniformSphere;
 
@@ -60,6 +62,11 @@ pub trait ReferenceMeasure<X: ?Sized, A: Action>: Send + Sync {
 
     /// The measure as a list of items, if it is one.
     fn catalogue(&self) -> Option<&Catalogue> {
+        None
+    }
+
+    /// Regions around every vector, if the measure knows them.
+    fn regions(&self) -> Option<&dyn Regions> {
         None
     }
 }

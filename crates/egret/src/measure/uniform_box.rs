@@ -1,5 +1,5 @@
 use crate::event::{Vector, Vectors};
-use crate::measure::{ReferenceMeasure, Support, support_of};
+use crate::measure::{ReferenceMeasure, Regions, Support, regions, support_of};
 use crate::numeric::{EventRng, OutOfRange, bounds::Bounds, uniform_index::UniformIndex};
 
 /// The uniform distribution on a box, a product of intervals.
@@ -85,6 +85,62 @@ impl<X: ?Sized> ReferenceMeasure<X, Vector> for UniformBox {
     fn support(&self) -> Support {
         support_of(self.sides.iter().map(Bounds::width).product())
     }
+
+    fn regions(&self) -> Option<&dyn Regions> {
+        Some(self)
+    }
+}
+
+/// Region k is the box of what lies within 2⁻ᵏ of each side from the point, without what lies outside of the whole box; its
+/// distribution is uniform.
+impl Regions for UniformBox {
+    fn count(&self) -> usize {
+        regions::count_for(self.dim())
+    }
+
+    fn draw(&self, point: &[f64], region: usize, rng: &mut EventRng, out: &mut [f64]) {
+        rng.fill_unit(out);
+        for ((out, side), &point) in out.iter_mut().zip(&self.sides).zip(point) {
+            let (low, high) = within(side, point, region);
+            *out = (low + *out * (high - low)).clamp(low, high);
+        }
+    }
+
+    fn density(&self, point: &[f64], region: usize, action: &[f64]) -> f64 {
+        let mut density = 1.0;
+        for ((side, &point), &action) in self.sides.iter().zip(point).zip(action) {
+            let (low, high) = within(side, point, region);
+            if !(low..=high).contains(&action) {
+                return 0.0;
+            }
+            density *= side.width() / (high - low);
+        }
+        density
+    }
+
+    fn moved(&self, point: &[f64], by: &[f64], out: &mut [f64]) {
+        for (((out, side), &point), &by) in out.iter_mut().zip(&self.sides).zip(point).zip(by) {
+            *out = (point + by * side.width()).clamp(side.low(), side.high());
+        }
+    }
+
+    fn middle(&self, out: &mut [f64]) {
+        for (out, side) in out.iter_mut().zip(&self.sides) {
+            *out = side.at(0.5);
+        }
+    }
+}
+
+/// The ends of one side of a region.
+fn within(side: &Bounds, point: f64, region: usize) -> (f64, f64) {
+    if region == 0 {
+        return (side.low(), side.high());
+    }
+    let reach = side.width() / (1_u64 << region) as f64;
+    (
+        (point - reach).max(side.low()),
+        (point + reach).min(side.high()),
+    )
 }
 
 /// Fisher and Yates, in place.
@@ -122,6 +178,7 @@ mod tests {
     use crate::measure::checks::{
         check_replay, check_split, check_stratified, sampled, stratified,
     };
+    use crate::measure::regions::checks::check_regions;
 
     fn example() -> UniformBox {
         UniformBox::new(&[(0.0, 1.0), (-2.0, 3.0), (5.0, 6.0)]).expect("three intervals")
@@ -213,6 +270,23 @@ mod tests {
         assert_eq!(support(&example()), Support::Volume(5.0));
         let huge = UniformBox::new(&[(0.0, 10.0); 400]).expect("intervals");
         assert_eq!(support(&huge), Support::Unknown);
+    }
+
+    #[test]
+    fn regions_have_the_density_that_they_say() {
+        // In the middle, and in a corner where regions are cut off.
+        check_regions(&example(), &[0.4, 1.0, 5.5]);
+        check_regions(&example(), &[0.0, 3.0, 5.1]);
+    }
+
+    #[test]
+    fn regions_fit_an_f64_however_many_sides() {
+        for dim in [1, 20, 100, 400, 4096] {
+            let mu = UniformBox::new(&vec![(0.0, 1.0); dim]).expect("intervals");
+            let corner = vec![0.0; dim];
+            let density = mu.density(&corner, mu.count() - 1, &corner);
+            assert!(density.is_finite() && 1.0 <= density, "{dim}: {density}");
+        }
     }
 
     #[test]

@@ -83,7 +83,8 @@ impl ModelSpec {
     /// | space     | oracle                                                      |
     /// |-----------|-------------------------------------------------------------|
     /// | intervals | [`OracleSpec::default_on_interval`]                         |
-    /// | others    | [`OracleSpec::default_on_features`], of coordinates or embeddings |
+    /// | vectors   | [`OracleSpec::default_on_vectors`]                          |
+    /// | items     | [`OracleSpec::default_on_features`], of their embeddings      |
     pub fn new(space: impl ActionSpace, contexts: impl Into<Contexts>) -> Self {
         let (space, embeddings) = space.into_parts();
         Self::from_parts(space, embeddings, contexts)
@@ -100,7 +101,7 @@ impl ModelSpec {
         let oracle = match &embeddings {
             _ if space.bounds().is_some() => OracleSpec::default_on_interval(0),
             Some(rows) => OracleSpec::default_on_features(context_dim, rows.dim, 0),
-            None => OracleSpec::default_on_features(context_dim, space.action_dim(), 0),
+            None => OracleSpec::default_on_vectors(0),
         };
         Self {
             space,

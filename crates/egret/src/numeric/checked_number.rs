@@ -14,6 +14,18 @@ pub(crate) fn positive<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::E
     read(source, positive, "a positive number")
 }
 
+/// As [`positive`], where there is a number.
+pub(crate) fn positive_or_none<'de, D: Deserializer<'de>>(
+    source: D,
+) -> Result<Option<f64>, D::Error> {
+    match Option::<f64>::deserialize(source)? {
+        Some(value) if !(0.0 < value && value.is_finite()) => Err(D::Error::custom(format_args!(
+            "{value} is not a positive number"
+        ))),
+        value => Ok(value),
+    }
+}
+
 /// Refuses numbers outside [0, 1], and NaN.
 pub(crate) fn share<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
     read(

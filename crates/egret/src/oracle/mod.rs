@@ -10,6 +10,7 @@
 //! | [`ArgminDispersion`], [`LatentOutcome`]                   | a best action, and how the loss grows away from it |
 //! | [`CurveNetwork`], [`FourierRegression`], [`LinearRegression`] | a curve of any shape, from features of the action |
 //! | [`LocalRegression`]                                       | least squares around each of a few actions        |
+//! | [`QuadraticRegression`]                                   | least squares on squares and products of the action |
 //! | [`Aggregation`], [`PiecewiseConstant`], [`FunctionOracle`] | several oracles, a step function, your own function |
 
 pub(crate) mod argmin;
@@ -20,6 +21,7 @@ pub(crate) mod linear_regression;
 pub(crate) mod local;
 pub(crate) mod network;
 pub(crate) mod optimizer;
+pub(crate) mod quadratic;
 pub(crate) mod size;
 pub(crate) mod spec;
 pub(crate) mod text;
@@ -43,6 +45,7 @@ pub use network::curves::{CurveNetwork, CurveSettings};
 pub use network::outcomes::{LatentOutcome, LatentOutcomeSettings};
 pub use optimizer::adam::LearningRate;
 pub use optimizer::coin_betting::CoinBetting;
+pub use quadratic::{QuadraticRegression, QuadraticSettings};
 pub use spec::{OracleSpec, OracleSpecError};
 pub use text::OracleTextError;
 

@@ -5,6 +5,7 @@ use crate::oracle::OracleSpec;
 use crate::oracle::linear_regression::MOST_GROWN;
 use crate::oracle::local::{context_features::ContextFeatures, least_squares};
 use crate::oracle::network::context::MOST_DENSE;
+use crate::oracle::quadratic;
 
 /// The numbers of an oracle that has learned nothing. Counts stop at the largest `usize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -99,6 +100,10 @@ impl OracleSpec {
                 let numbers = least_squares::size(length).saturating_add(length);
                 Size::saved(times(times(2, *places), numbers))
             }
+            Self::Quadratic { cosines, .. } => Size {
+                saved: quadratic::saved_numbers(widths, action_dim, *cosines),
+                derived: times(*cosines, first.saturating_add(action_dim)),
+            },
             Self::PiecewiseConstant { cells, of } => of.size(widths, action_dim).plus(Size {
                 saved: 0,
                 derived: *cells,
@@ -146,6 +151,7 @@ mod tests {
             "curves:cosines=5,hidden=12x7",
             "argmin+vaw+fourier",
             "(latent-outcome+curves)@32",
+            "quadratic:cosines=7",
         ] {
             let spec: OracleSpec = text.parse().expect("an oracle");
             for widths in [
@@ -174,7 +180,13 @@ mod tests {
     #[test]
     fn vectors_are_counted_by_their_coordinates() {
         let three = VectorFeatures::new(3).expect("positive");
-        for text in ["ridge", "fourier", "curves:cosines=9", "curves+vaw"] {
+        for text in [
+            "ridge",
+            "fourier",
+            "curves:cosines=9",
+            "curves+vaw",
+            "quadratic",
+        ] {
             let spec: OracleSpec = text.parse().expect("an oracle");
             let bytes = spec.over(5, &three).expect("builds").save().len();
             let found = spec.size(&[5], 3).saved_bytes();

@@ -9,7 +9,8 @@ use crate::oracle::{
     ActionFeatures, Aggregation, ArgminDispersion, Bilinear, CurveNetwork, CurveSettings,
     Forecaster, FourierRegression, FourierSettings, GrowError, LatentOutcome,
     LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LocalRegression,
-    LocalSettings, NetworkArgmin, PiecewiseConstant, RegressionOracle, ScalarFeatures, Scaling,
+    LocalSettings, NetworkArgmin, PiecewiseConstant, QuadraticRegression, QuadraticSettings,
+    RegressionOracle, ScalarFeatures, Scaling,
 };
 
 /// A regression oracle as data: kind and settings, nothing learned. It parses from a short text.
@@ -23,6 +24,7 @@ use crate::oracle::{
 /// | `LatentOutcome`     | `latent-outcome`      | interval            | a distribution over best actions, from a network |
 /// | `Curves`            | `curves`              | any                 | a curve over actions, from a network             |
 /// | `Local`             | `local`               | interval            | least squares around each of a few actions       |
+/// | `Quadratic`         | `quadratic`           | any                 | least squares on squares and products of the action |
 /// | `Aggregation`       | `a+b`                 | those of `a` and `b` | almost as well as the best of them (Vovk)       |
 /// | `PiecewiseConstant` | `(…)@128`             | interval            | another as a step function of 128 cells, so κ = 1 |
 ///
@@ -98,6 +100,15 @@ pub enum OracleSpec {
         /// How many events the regressions that forget remember.
         memory: f64,
     },
+    /// [`QuadraticRegression`]; the action space decides how actions are scaled.
+    Quadratic {
+        /// How many events it remembers; all, if absent.
+        memory: Option<f64>,
+        /// How many random cosines of context and action.
+        cosines: usize,
+        /// Seed of the random cosines.
+        seed: u64,
+    },
 }
 
 /// The deepest nesting of oracles that is read from files and text: reading, building and saving all recurse, and no use
@@ -164,7 +175,7 @@ impl OracleSpec {
         }
     }
 
-    /// The default for vectors and items, with `action_dim` features each: coordinates, or the embedding.
+    /// The default for items, with `action_dim` features each: the embedding.
     ///
     /// `curves+vaw`: the aggregation of a [`CurveNetwork`] and a Vovk–Azoury–Warmuth forecaster with squares. The
     /// forecaster is left out if it would have more than 400 weights.
@@ -186,6 +197,15 @@ impl OracleSpec {
             squares: true,
         };
         Self::Aggregation(vec![curves, least_squares])
+    }
+
+    /// The default for vectors: `quadratic:cosines=64`, a [`QuadraticRegression`].
+    pub fn default_on_vectors(seed: u64) -> Self {
+        Self::Quadratic {
+            memory: None,
+            cosines: 64,
+            seed,
+        }
     }
 
     /// Builds the oracle for any actions with features, such as a space that [`Space`](crate::Space) cannot describe.
@@ -239,7 +259,8 @@ impl OracleSpec {
             Self::Argmin { seed, .. }
             | Self::Fourier { seed, .. }
             | Self::LatentOutcome { seed, .. }
-            | Self::Curves { seed, .. } => *seed = seed.wrapping_add(by),
+            | Self::Curves { seed, .. }
+            | Self::Quadratic { seed, .. } => *seed = seed.wrapping_add(by),
             Self::Aggregation(members) => {
                 for member in members {
                     member.move_seeds(by);
@@ -298,6 +319,20 @@ impl OracleSpec {
                     .collect::<Result<_, _>>()?;
                 Box::new(Aggregation::new(members)?)
             }
+            Self::Quadratic {
+                memory,
+                cosines,
+                seed,
+            } => Box::new(QuadraticRegression::new(
+                actions.clone(),
+                scaling.to_vec(),
+                QuadraticSettings {
+                    context_dim,
+                    memory,
+                    cosines,
+                    seed,
+                },
+            )?),
             Self::Curves {
                 cosines,
                 hidden,
@@ -372,6 +407,7 @@ impl OracleSpec {
                 Self::LeastSquares { .. }
                 | Self::Fourier { .. }
                 | Self::Aggregation(_)
+                | Self::Quadratic { .. }
                 | Self::Curves { .. } => return Err(OracleSpecError::NotAnInterval),
             })
         })

@@ -17,6 +17,7 @@ use crate::oracle::{Forecaster, LearningRate, LocalSettings, OracleSpec, spec::D
 /// | `latent-outcome:outcomes=32,hidden=32x32` | a distribution over best actions, from a network              |
 /// | `curves:cosines=32,hidden=32x32`         | a curve over actions, from a network                           |
 /// | `local:places=16,memory=4000`            | least squares around each of a few actions                     |
+/// | `quadratic:memory=4000`                  | least squares on squares and products of the action            |
 /// | `ridge+fourier`                          | Vovk's aggregation of both                                     |
 /// | `(latent-outcome+curves+local)@128`      | piecewise constant over 128 cells                              |
 impl FromStr for OracleSpec {
@@ -127,6 +128,11 @@ fn named(text: &str) -> Result<OracleSpec, OracleTextError> {
                 memory: text.optional("memory")?.unwrap_or(memory),
             }
         }
+        "quadratic" => OracleSpec::Quadratic {
+            memory: text.optional("memory")?,
+            cosines: text.optional("cosines")?.unwrap_or(0),
+            seed: seed(&mut text)?,
+        },
         other => {
             return Err(OracleTextError::Unknown {
                 text: other.to_owned(),
@@ -209,6 +215,17 @@ impl fmt::Display for OracleSpec {
                 seeded(f, *seed)
             }
             Self::Local { places, memory } => write!(f, "local:places={places},memory={memory}"),
+            Self::Quadratic {
+                memory,
+                cosines,
+                seed,
+            } => {
+                write!(f, "quadratic:cosines={cosines}")?;
+                if let Some(memory) = memory {
+                    write!(f, ",memory={memory}")?;
+                }
+                seeded(f, *seed)
+            }
             Self::Aggregation(members) => {
                 for (place, member) in members.iter().enumerate() {
                     f.write_str(if place == 0 { "" } else { "+" })?;

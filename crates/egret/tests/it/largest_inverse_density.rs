@@ -12,8 +12,9 @@ const TAUS: [f64; 4] = [1.0, 2.0, 6.0, 24.0];
 
 /// The bound that a decision states.
 fn largest<A>(decision: &Decision<A>) -> f64 {
-    let parts = decision.capped_igw.expect("CappedIGW");
-    parts.largest_inverse_density
+    decision
+        .largest_inverse_density
+        .expect("CappedIGW states it")
 }
 
 /// 1/p at an action with this f̂: p = Σ wᵢ gᵢ/zᵢ, by the β and z of decisions at each τ.
@@ -148,10 +149,10 @@ fn other_explorers_say_what_they_can() {
     let decide = |explorer| {
         let base = settings(Normalization::Auto, &TAUS, 3);
         let learner = Line.learner(Settings { explorer, ..base });
-        learner.decide(0, &()).expect("an action").capped_igw
+        let decision = learner.decide(0, &()).expect("an action");
+        decision.largest_inverse_density
     };
-    let uniform = decide(Explorer::Uniform).expect("CappedIGW at tau = 1");
-    assert_eq!(uniform.largest_inverse_density, 1.0);
+    assert_eq!(decide(Explorer::Uniform), Some(1.0));
     assert_eq!(decide(Explorer::SmoothIgw), None);
     assert_eq!(decide(Explorer::EpsilonGreedy { epsilon: 0.5 }), None);
 }

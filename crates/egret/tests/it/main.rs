@@ -19,3 +19,4 @@ mod sampler;
 mod weights;
 mod wide_contexts;
 mod worlds;
+mod zoom;

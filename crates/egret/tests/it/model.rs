@@ -186,7 +186,6 @@ fn check_predictions<A: ActionKind>((model, contexts): (Model<A>, Vec<Context>))
 #[test]
 fn predict_is_what_decide_saw() {
     check_predictions(on_interval());
-    check_predictions(in_box());
     check_predictions(of_items());
 }
 

@@ -220,10 +220,7 @@ fn check_at_random<W: World>(world: &W, density: DensityKind) {
     let moments = moments(world);
     let inverse_density = |decision: &Decision<W::Action>| {
         let inverse = decision.importance_weight(1.0).expect("a density");
-        let largest = decision
-            .capped_igw
-            .expect("CappedIGW")
-            .largest_inverse_density;
+        let largest = decision.largest_inverse_density.expect("a bound");
         assert!(inverse <= largest && largest < 1.0 / 0.15);
         inverse
     };

@@ -129,6 +129,7 @@ impl<M: LossModel> Environment<M::Action> for Simulator<M> {
     fn default_oracle(&self, seed: u64) -> OracleSpec {
         match self.model.action_dim() {
             None => OracleSpec::default_on_interval(seed),
+            Some(_) if self.measure().regions().is_some() => OracleSpec::default_on_vectors(seed),
             Some(dim) => OracleSpec::default_on_features(self.context_dim(), dim, seed),
         }
     }

@@ -12,9 +12,12 @@ pub(crate) mod square_cb;
 
 use std::any::Any;
 
-use crate::event::action::{as_action, as_points};
+use crate::event::action::{as_action, as_points, as_vectors};
 use crate::event::{Action, Batch, Item};
-use crate::explorer::DecideError;
+use crate::explorer::{
+    DecideError,
+    zoom::search::{self, Descent, least},
+};
 use crate::measure::{Catalogue, ReferenceMeasure};
 use crate::numeric::{EventRng, lanes};
 use crate::oracle::{LossCurve, NanPrediction, RegressionOracle};
@@ -82,6 +85,15 @@ pub(crate) fn best<X: ?Sized, A: Action>(
         line.quantiles(points);
     } else if let Some(catalogue) = measure.catalogue() {
         list_all::<A>(catalogue, &mut work.actions)?;
+    } else if let Some(regions) = measure.regions() {
+        let mut descent = Descent::default();
+        search::best(x, measure, regions, curve, &mut descent, work)?;
+        work.actions.clear();
+        as_vectors::<A>(&mut work.actions)
+            .ok_or(DecideError::NoArgmin)?
+            .extend(1, descent.point().len())
+            .copy_from_slice(descent.point());
+        return Ok(work.actions.get(0));
     } else {
         work.actions.clear();
         measure.sample(x, DRAWS, &mut EventRng::before_events(0), &mut work.actions);
@@ -238,17 +250,6 @@ fn line_argmin<X: ?Sized, A: Action>(
     }
     curve.predict(&work.actions, &mut work.fhats)?;
     Ok(work.actions.get(least(&work.fhats)))
-}
-
-/// The index of the first minimum; `values` is not empty.
-fn least(values: &[f64]) -> usize {
-    let mut place = 0;
-    for (index, value) in values.iter().enumerate() {
-        if *value < values[place] {
-            place = index;
-        }
-    }
-    place
 }
 
 fn as_item<A: Action>(action: &A) -> Option<Item> {

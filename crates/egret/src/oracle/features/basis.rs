@@ -164,7 +164,7 @@ impl<E> ActionBasis<E> {
 
 /// cos(ω·u + b)/√F.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
-fn waves(u: &[f64], omega: &[f64], shifts: &[f64], out: &mut [f64]) {
+pub(crate) fn waves(u: &[f64], omega: &[f64], shifts: &[f64], out: &mut [f64]) {
     out.copy_from_slice(shifts);
     for (omega, u) in omega.chunks_exact(out.len()).zip(u) {
         for (out, omega) in out.iter_mut().zip(omega) {

@@ -49,6 +49,16 @@ impl ContextFeatures {
         self.dim
     }
 
+    /// How many columns of φ are scaled features, after the 1.
+    pub(crate) fn columns(dim: usize) -> usize {
+        columns(dim)
+    }
+
+    /// What each of them is multiplied by, so that all share the prior variance.
+    pub(crate) fn factor(dim: usize) -> f64 {
+        (PRIOR_VARIANCE / (Self::len(dim) - 1).max(1) as f64).sqrt()
+    }
+
     /// The length of φ.
     pub(crate) fn len(dim: usize) -> usize {
         let squares = if dim <= MOST_SQUARED { dim } else { 0 };
@@ -82,7 +92,7 @@ impl ContextFeatures {
         for (square, s) in squares.iter_mut().zip(&*plain) {
             *square = s * s - 1.0;
         }
-        let factor = (PRIOR_VARIANCE / rest.len().max(1) as f64).sqrt();
+        let factor = Self::factor(self.dim);
         for value in rest {
             *value *= factor;
         }

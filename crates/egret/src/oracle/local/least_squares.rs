@@ -37,6 +37,11 @@ impl LeastSquares {
         }
     }
 
+    /// θ.
+    pub(crate) fn theta(&self) -> &[f64] {
+        &self.theta
+    }
+
     /// θ·φ.
     pub(crate) fn predict(&self, phi: &[f64]) -> f64 {
         lanes::dot(&self.theta, phi)
@@ -78,6 +83,21 @@ impl LeastSquares {
             }
             rest = others;
         }
+    }
+
+    /// Takes `more` features after the others, as if it had never met them.
+    pub(crate) fn grow(&mut self, more: usize) {
+        let dim = self.theta.len();
+        let mut grown = Self::new(dim + more);
+        grown.theta[..dim].copy_from_slice(&self.theta);
+        let (mut old, mut new) = (&self.inverse[..], &mut grown.inverse[..]);
+        for row in 0..dim {
+            let (entries, others) = old.split_at(dim - row);
+            let (into, rest) = new.split_at_mut(dim + more - row);
+            into[..entries.len()].copy_from_slice(entries);
+            (old, new) = (others, rest);
+        }
+        *self = grown;
     }
 
     /// An error unless this is a state of as many features.

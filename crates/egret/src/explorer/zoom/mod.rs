@@ -1,0 +1,222 @@
+//! Ever smaller regions around the best vector.
+
+pub(crate) mod search;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Action, Batch, Density, Propensity, action::as_vectors};
+use crate::explorer::{Choice, DecideError, Learned};
+use crate::measure::{ReferenceMeasure, Regions};
+use crate::numeric::{EventRng, OutOfRange, Stream};
+use crate::oracle::LossCurve;
+use crate::sampling::proposer::Proposals;
+
+use self::search::Descent;
+
+/// Plays in ever smaller regions around the vector of least predicted loss: for knobs, where 1/τ of everything is far too much.
+///
+/// p(a) = Σₖ wₖ rₖ(a),  rₖ the density of region k around â
+///
+/// â is found by a search of f̂, and [`Regions`] know rₖ. So p is known exactly at every action: nothing is normalized, however
+/// many coordinates there are. The shares are inverse gap weights (SquareCB, Foster and Rakhlin 2020) of what playing in each
+/// region is predicted to lose,
+///
+/// wₖ = 1/(K + γ(Lₖ − L)) for all but the best,  Lₖ the mean of f̂ over region k,  L the least of them
+///
+/// with ε taken from all for region 0, which is the whole space: no density is below ε, as with
+/// [`CappedIgw`](crate::CappedIgw). γ grows as theory has it: to learn where the best of d coordinates is
+/// from n losses with errors of variance σ² within a region of size h costs about σ²d²/(h²n), and to play there costs h². Both are
+/// about equal at
+///
+/// γ = 3K √(1 + n)/(σd)
+///
+/// The search and the means draw the same numbers for every event. So p is a function of the model and the context alone.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Zoom {
+    /// ε, the share of decisions drawn from μ beside those that γ asks for; in [0, 1].
+    pub uniform: f64,
+}
+
+impl Default for Zoom {
+    /// 20 effective events in 1,000 for uniform play, at least.
+    fn default() -> Self {
+        Self { uniform: 0.02 }
+    }
+}
+
+/// Where a policy plays for one context: â and the share of each region.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ZoomPlan {
+    best: Vec<f64>,
+    shares: Vec<f64>,
+    gamma: f64,
+}
+
+/// The buffers of a plan.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ZoomBuffers {
+    pub(crate) plan: ZoomPlan,
+    pub(crate) descent: Descent,
+}
+
+/// How many draws each Lₖ is the mean of.
+const DRAWS: usize = 8;
+
+impl Zoom {
+    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+        let uniform = self.uniform;
+        OutOfRange::unless((0.0..=1.0).contains(&uniform), "uniform", uniform, "[0, 1]")
+    }
+
+    /// Draws an action.
+    pub(crate) fn choose<X: ?Sized, A: Action>(
+        &self,
+        learned: &Learned,
+        (x, measure): (&X, &dyn ReferenceMeasure<X, A>),
+        curve: &LossCurve<'_, X, A>,
+        key: (u64, u64),
+        buffers: &mut ZoomBuffers,
+        work: &mut Proposals<A>,
+    ) -> Result<Choice<A>, DecideError> {
+        let regions = measure.regions().ok_or(DecideError::NoArgmin)?;
+        self.plan(learned, (x, measure), curve, buffers, work)?;
+        let plan = &buffers.plan;
+        let mut rng = EventRng::new(key.0, key.1, Stream::Action);
+        let region = plan.region(rng.unit());
+        work.actions.clear();
+        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
+        let row = vectors.extend(1, plan.best.len());
+        regions.draw(&plan.best, region, &mut rng, row);
+        let density = plan.density(regions, row);
+        Ok(Choice {
+            action: work.actions.get(0),
+            propensity: Propensity::Density(Density::new(density)?),
+            capped_igw: None,
+            gamma: Some(plan.gamma),
+            largest_inverse_density: Some(1.0 / plan.shares[0]),
+            proposals: 1,
+        })
+    }
+
+    /// p(a) at any action.
+    pub(crate) fn density<X: ?Sized, A: Action>(
+        &self,
+        learned: &Learned,
+        place: (&X, &dyn ReferenceMeasure<X, A>),
+        curve: &LossCurve<'_, X, A>,
+        action: &A,
+        buffers: &mut ZoomBuffers,
+        work: &mut Proposals<A>,
+    ) -> Result<f64, DecideError> {
+        self.plan(learned, place, curve, buffers, work)?;
+        work.actions.clear();
+        work.actions.push(action);
+        let regions = place.1.regions().ok_or(DecideError::NoArgmin)?;
+        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
+        if vectors.dim() != buffers.plan.best.len() {
+            return Err(DecideError::Action(format!(
+                "the action {action:?} has another length than those of the space"
+            )));
+        }
+        Ok(buffers.plan.density(regions, vectors.rows()))
+    }
+
+    /// Makes the plan for a context.
+    pub(crate) fn plan<X: ?Sized, A: Action>(
+        &self,
+        learned: &Learned,
+        (x, measure): (&X, &dyn ReferenceMeasure<X, A>),
+        curve: &LossCurve<'_, X, A>,
+        buffers: &mut ZoomBuffers,
+        work: &mut Proposals<A>,
+    ) -> Result<(), DecideError> {
+        let regions = measure.regions().ok_or(DecideError::NoArgmin)?;
+        let ZoomBuffers { plan, descent } = buffers;
+        search::best(x, measure, regions, curve, descent, work)?;
+        plan.best.clear();
+        plan.best.extend_from_slice(descent.point());
+        let (dim, count) = (plan.best.len(), regions.count());
+        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
+        vectors.clear();
+        for (place, row) in vectors
+            .extend(count * DRAWS, dim)
+            .chunks_exact_mut(dim)
+            .enumerate()
+        {
+            // The same numbers for each region, so that their means compare.
+            let mut rng = EventRng::new(0, u64::MAX - 1 - (place % DRAWS) as u64, Stream::Beta);
+            regions.draw(&plan.best, place / DRAWS, &mut rng, row);
+        }
+        curve.predict(&work.actions, &mut work.fhats)?;
+        plan.shares.clear();
+        let means = work.fhats.chunks_exact(DRAWS);
+        plan.shares
+            .extend(means.map(|fhats| fhats.iter().sum::<f64>() / DRAWS as f64));
+        plan.gamma = gamma(learned, count, dim);
+        inverse_gap_shares(&mut plan.shares, plan.gamma);
+        for share in &mut plan.shares {
+            *share *= 1.0 - self.uniform;
+        }
+        plan.shares[0] += self.uniform;
+        Ok(())
+    }
+}
+
+/// 3K √(1 + n)/(σd).
+fn gamma(learned: &Learned, count: usize, dim: usize) -> f64 {
+    let sigma = learned
+        .squared_error
+        .unwrap_or(0.25)
+        .clamp(1e-6, 0.25)
+        .sqrt();
+    let events = learned.events as f64;
+    3.0 * count as f64 * (1.0 + events).sqrt() / (sigma * dim as f64)
+}
+
+/// Replaces predicted losses by shares that add up to 1.
+fn inverse_gap_shares(losses: &mut [f64], gamma: f64) {
+    let count = losses.len() as f64;
+    let mut best = 0;
+    for (place, loss) in losses.iter().enumerate() {
+        // The last of equal ones: the smallest region.
+        if *loss <= losses[best] {
+            best = place;
+        }
+    }
+    let least = losses[best];
+    let mut rest = 1.0;
+    for (place, loss) in losses.iter_mut().enumerate() {
+        if place != best {
+            *loss = 1.0 / (count + gamma * (*loss - least));
+            rest -= *loss;
+        }
+    }
+    losses[best] = rest;
+}
+
+impl ZoomPlan {
+    /// The region that a uniform number falls into.
+    fn region(&self, unit: f64) -> usize {
+        let mut below = 0.0;
+        for (region, share) in self.shares.iter().enumerate() {
+            below += share;
+            if unit < below {
+                return region;
+            }
+        }
+        // Rounding left a bit of 1.
+        self.shares.len() - 1
+    }
+
+    /// p(a).
+    pub(crate) fn density(&self, regions: &dyn Regions, action: &[f64]) -> f64 {
+        let of_region = |(region, &share): (usize, &f64)| {
+            let density = match region {
+                0 => 1.0,
+                region => regions.density(&self.best, region, action),
+            };
+            share * density
+        };
+        self.shares.iter().enumerate().map(of_region).sum()
+    }
+}

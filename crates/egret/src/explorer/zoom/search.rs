@@ -1,0 +1,177 @@
+use crate::event::{Action, Batch, action::as_vectors};
+use crate::explorer::DecideError;
+use crate::measure::{ReferenceMeasure, Regions};
+use crate::numeric::EventRng;
+use crate::oracle::LossCurve;
+use crate::sampling::proposer::Proposals;
+
+/// A descent of f̂(x, ·) over vectors, from predictions alone.
+///
+/// Each step predicts at the point and a little to both sides of it in each coordinate. A parabola through the three says how
+/// far to go in that coordinate; where there is none, it goes downhill. Of several lengths of this step, of the last step
+/// again and of the best single coordinate, the one with the least f̂ is taken. The sides come closer from step to step.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Descent {
+    point: Vec<f64>,
+    value: f64,
+    /// The step, the last one, and the one under trial: in shares of the width of the space.
+    step: Vec<f64>,
+    last: Vec<f64>,
+    trial: Vec<f64>,
+}
+
+/// How many draws of μ it may start from, beside the middle.
+const STARTS: usize = 32;
+
+/// About how many coordinates are moved in all steps together: with more coordinates there are fewer steps, from 8 to 3.
+const MOVES: usize = 160;
+
+/// How far the sides are at first, as a share of the width of the space.
+const FIRST_WIDTH: f64 = 0.25;
+
+/// The lengths that a step is tried at.
+const LENGTHS: [f64; 6] = [1.0, 0.5, 2.0, 0.25, 0.125, 0.03];
+
+impl Descent {
+    /// Where it ended.
+    pub(crate) fn point(&self) -> &[f64] {
+        &self.point
+    }
+}
+
+/// Leaves the vector of least f̂ in `descent`. The same context finds the same.
+pub(crate) fn best<X: ?Sized, A: Action>(
+    x: &X,
+    measure: &dyn ReferenceMeasure<X, A>,
+    regions: &dyn Regions,
+    curve: &LossCurve<'_, X, A>,
+    descent: &mut Descent,
+    work: &mut Proposals<A>,
+) -> Result<(), DecideError> {
+    work.actions.clear();
+    measure.sample(
+        x,
+        STARTS,
+        &mut EventRng::before_events(0),
+        &mut work.actions,
+    );
+    let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
+    let dim = vectors.dim();
+    regions.middle(vectors.extend(1, dim));
+    curve.predict(&work.actions, &mut work.fhats)?;
+    let start = least(&work.fhats);
+    let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
+    descent.point.clear();
+    descent
+        .point
+        .extend_from_slice(&vectors.rows()[start * dim..][..dim]);
+    descent.value = work.fhats[start];
+    descent.last.clear();
+    descent.last.resize(dim, 0.0);
+    let mut width = FIRST_WIDTH;
+    for _ in 0..(MOVES / dim.max(1)).clamp(3, 8) {
+        let moved = descent.advance(width, regions, curve, work)?;
+        width *= if moved { 0.5 } else { 0.25 };
+    }
+    Ok(())
+}
+
+impl Descent {
+    /// One step; returns whether it found a better point.
+    fn advance<X: ?Sized, A: Action>(
+        &mut self,
+        width: f64,
+        regions: &dyn Regions,
+        curve: &LossCurve<'_, X, A>,
+        work: &mut Proposals<A>,
+    ) -> Result<bool, DecideError> {
+        let dim = self.point.len();
+        work.actions.clear();
+        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
+        self.trial.clear();
+        self.trial.resize(dim, 0.0);
+        for (place, row) in vectors
+            .extend(2 * dim, dim)
+            .chunks_exact_mut(dim)
+            .enumerate()
+        {
+            let side = if place % 2 == 0 { width } else { -width };
+            self.trial[place / 2] = side;
+            regions.moved(&self.point, &self.trial, row);
+            self.trial[place / 2] = 0.0;
+        }
+        curve.predict(&work.actions, &mut work.fhats)?;
+        self.step.clear();
+        let (mut single, mut gain) = (0, 0.0);
+        for (place, sides) in work.fhats.chunks_exact(2).enumerate() {
+            let (up, down) = (sides[0], sides[1]);
+            let slope = 0.5 * (up - down);
+            let curvature = up + down - 2.0 * self.value;
+            let bend = if 1e-9 < curvature {
+                (-slope / curvature).clamp(-2.0, 2.0)
+            } else if slope == 0.0 {
+                0.0
+            } else {
+                -slope.signum()
+            };
+            self.step.push(bend * width);
+            if gain < self.value - up.min(down) {
+                (single, gain) = (place, self.value - up.min(down));
+            }
+        }
+        let side = if work.fhats[2 * single] < work.fhats[2 * single + 1] {
+            width
+        } else {
+            -width
+        };
+        work.actions.clear();
+        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
+        let rows = vectors.extend(LENGTHS.len() + 2, dim);
+        for (place, row) in rows.chunks_exact_mut(dim).enumerate() {
+            self.trial_of(place, (single, side));
+            regions.moved(&self.point, &self.trial, row);
+        }
+        curve.predict(&work.actions, &mut work.fhats)?;
+        let best = least(&work.fhats);
+        if self.value <= work.fhats[best] {
+            return Ok(false);
+        }
+        self.trial_of(best, (single, side));
+        self.value = work.fhats[best];
+        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
+        self.point
+            .copy_from_slice(&vectors.rows()[best * dim..][..dim]);
+        std::mem::swap(&mut self.last, &mut self.trial);
+        Ok(true)
+    }
+
+    /// Makes `trial` one of the moves: the step at each length, the step with half of the last, the best single coordinate.
+    fn trial_of(&mut self, place: usize, (single, side): (usize, f64)) {
+        self.trial.clear();
+        match LENGTHS.get(place) {
+            Some(length) => self
+                .trial
+                .extend(self.step.iter().map(|step| length * step)),
+            None if place == LENGTHS.len() => {
+                let both = self.step.iter().zip(&self.last);
+                self.trial
+                    .extend(both.map(|(step, last)| step + 0.5 * last));
+            }
+            None => {
+                self.trial.resize(self.point.len(), 0.0);
+                self.trial[single] = side;
+            }
+        }
+    }
+}
+
+/// The index of the first minimum; `values` is not empty.
+pub(crate) fn least(values: &[f64]) -> usize {
+    let mut place = 0;
+    for (index, value) in values.iter().enumerate() {
+        if *value < values[place] {
+            place = index;
+        }
+    }
+    place
+}

@@ -1,0 +1,92 @@
+use crate::numeric::EventRng;
+
+/// Ever smaller regions around every point of a space of vectors, with known densities: what [`Zoom`](crate::Zoom) plays in.
+///
+/// Region 0 is the whole space, with the distribution μ. Region k reaches about 2⁻ᵏ of the width of the space around the point.
+pub trait Regions {
+    /// How many regions a point has, at least 1. The smallest still has a density that an `f64` can hold.
+    fn count(&self) -> usize;
+
+    /// Writes a draw from a region of the point.
+    fn draw(&self, point: &[f64], region: usize, rng: &mut EventRng, out: &mut [f64]);
+
+    /// The density of such a draw at an action, against μ; 0 outside the region.
+    fn density(&self, point: &[f64], region: usize, action: &[f64]) -> f64;
+
+    /// Writes the point moved by these shares of the width of the space, brought back where that leads outside.
+    fn moved(&self, point: &[f64], by: &[f64], out: &mut [f64]);
+
+    /// Writes a point in the middle of the space.
+    fn middle(&self, out: &mut [f64]);
+}
+
+/// The most regions that are of use: 2⁻¹⁰ of the width is finer than any world that is learned from noise.
+const MOST: usize = 11;
+
+/// How many regions there are if each halving multiplies densities by at most 2^`dim`.
+pub(crate) fn count_for(dim: usize) -> usize {
+    // 2^1000 is a density with room for factors.
+    MOST.min(1 + 1_000 / dim.max(1))
+}
+
+#[cfg(test)]
+pub(crate) mod checks {
+    use super::*;
+    use crate::event::{Batch, Vector, Vectors};
+    use crate::measure::ReferenceMeasure;
+    use crate::numeric::Stream;
+
+    /// Checks at this point that draws are in their region, that E[h(a)/p(a)] over a region is ∫ h dμ over it, by h = 1 and the
+    /// first coordinate, and that a density a quarter off is seen to be wrong.
+    pub(crate) fn check_regions<M>(measure: &M, point: &[f64])
+    where
+        M: ReferenceMeasure<(), Vector>,
+    {
+        let regions = measure.regions().expect("regions");
+        let mut draws = Vectors::default();
+        let n = 40_000;
+        let mut rng = EventRng::new(1, 0, Stream::World);
+        measure.sample(&(), n, &mut rng, &mut draws);
+        for region in 0..regions.count().min(3) {
+            let drawn = |rng: &mut EventRng| {
+                let mut action = vec![0.0; point.len()];
+                regions.draw(point, region, rng, &mut action);
+                action
+            };
+            // By draws of the region, of h/p; by draws of μ, of h inside.
+            let (mut by_region, mut by_measure) = (Vec::new(), Vec::new());
+            for place in 0..n {
+                let action = drawn(&mut rng);
+                let density = regions.density(point, region, &action);
+                assert!(0.0 < density, "{action:?} is outside of region {region}");
+                by_region.push([1.0 / density, action[0] / density]);
+                let action = draws.get(place);
+                let inside = f64::from(0.0 < regions.density(point, region, &action));
+                by_measure.push([inside, inside * action[0]]);
+            }
+            for h in 0..2 {
+                let (one, one_error) = mean(&by_region, h);
+                let (other, other_error) = mean(&by_measure, h);
+                let error = one_error.hypot(other_error).max(1e-12);
+                // Five standard errors: a false alarm below 1e-6 each.
+                assert!(
+                    (one - other).abs() < 5.0 * error,
+                    "region {region}: {one} {other}"
+                );
+                if region == 1 && h == 0 {
+                    assert!(
+                        5.0 * error < (0.75 * one - other).abs(),
+                        "no power: {error}"
+                    );
+                }
+            }
+        }
+    }
+
+    fn mean(values: &[[f64; 2]], h: usize) -> (f64, f64) {
+        let n = values.len() as f64;
+        let mean = values.iter().map(|value| value[h]).sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value[h] - mean).powi(2)).sum();
+        (mean, (squares / n / n).sqrt())
+    }
+}

@@ -1,0 +1,862 @@
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{LoadError, saved_state};
+use crate::event::{Action, Batch, Context, ContextError};
+use crate::numeric::{EventRng, OutOfRange, hash::mix, lanes, normals::Normals, pool::Pool};
+use crate::oracle::{
+    ActionFeatures, Example, GrowError, RegressionOracle, Scaling,
+    features::{
+        basis::waves,
+        limits::{check_action, check_count, check_size},
+    },
+    local::{
+        context_features::ContextFeatures,
+        least_squares::{self, LeastSquares},
+    },
+    network::{
+        feature_scale::{self, FeatureScale},
+        replay_memory::check_size_of_loss,
+    },
+};
+
+/// Least squares of the loss on a quadratic function of the action, whose minimum moves with the context.
+///
+/// f̂(x, a) = ½ + θ·(φ(x), u, u² − 1, uᵢuⱼ, s ⊗ u, cos(ω·(s, u) + b))
+///
+/// u are the features of the action, scaled to mean 0 and deviation 1 under μ; φ and s those of the context, scaled too. The
+/// entries of ω are normal with variance 4 over the number of inputs, b is uniform: with random cosines there may be several
+/// basins, and bends that no quadratic function has. All of it is one ridge regression. So there is no step size, twenty knobs are
+/// learned from a few hundred losses, and noise is averaged out. It may forget events older than about `memory`.
+///
+/// | features of an action | products                                                       |
+/// |-----------------------|----------------------------------------------------------------|
+/// | up to 24              | of all pairs                                                   |
+/// | more                  | none, squares alone                                            |
+///
+/// At most about 400 products s ⊗ u: with more, features of the context are first summed into groups, with signs that a hash
+/// gives.
+#[derive(Debug)]
+pub struct QuadraticRegression<E> {
+    actions: E,
+    scaling: Vec<Scaling>,
+    settings: QuadraticSettings,
+    features: ContextFeatures,
+    groups: usize,
+    waves: Waves,
+    /// Features that contexts got later, one growth after another.
+    later: Vec<Later>,
+    squares: LeastSquares,
+    /// How many events were learned, and up to which the past was made to count less.
+    events: u64,
+    forgotten: u64,
+    /// The mean squared error of predictions before they were learned from.
+    error: f64,
+    learning: Scratch,
+    buffers: Pool<Scratch>,
+}
+
+/// Settings of a [`QuadraticRegression`], checked when it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct QuadraticSettings {
+    /// How many features a context has; may be 0.
+    pub context_dim: usize,
+    /// How many events it remembers, from 100 to 10⁹; none to remember all.
+    pub memory: Option<f64>,
+    /// How many random cosines, from 0 to 1,024.
+    pub cosines: usize,
+    /// Seed of the random cosines.
+    pub seed: u64,
+}
+
+/// cos(ω·(s, u) + b)/√F.
+#[derive(Debug)]
+struct Waves {
+    /// F entries for each sum of the context, then F for each feature of the action.
+    omega: Vec<f64>,
+    shifts: Vec<f64>,
+}
+
+impl Later {
+    fn new(columns: Range<usize>, action_dim: usize) -> Self {
+        let count = later_columns(columns.len());
+        let scale = if columns.len() <= MOST_LATER {
+            FeatureScale::new(columns.clone())
+        } else {
+            FeatureScale::new(0..count)
+        };
+        Self {
+            columns,
+            scale,
+            products: count.saturating_mul(action_dim) <= MOST_PRODUCTS,
+        }
+    }
+
+    /// The sums, if there are too many features.
+    fn summed(&self, x: &Context) -> Option<[f64; SUMS]> {
+        if self.columns.len() <= MOST_LATER {
+            return None;
+        }
+        let mut sums = [0.0; SUMS];
+        x.for_each(|feature, value| {
+            if self.columns.contains(&feature) {
+                let (place, sign) = hashed(feature, SUMS);
+                sums[place] += sign * value;
+            }
+        });
+        Some(sums)
+    }
+
+    fn look_at(&mut self, x: &Context, scratch: &mut [f64]) {
+        match self.summed(x) {
+            Some(sums) => self.scale.add_values(&sums),
+            None => {
+                let columns = self.scale.dim();
+                self.scale.add(x, &mut scratch[..columns]);
+            }
+        }
+    }
+
+    fn append(&self, x: &Context, out: &mut Vec<f64>) {
+        let mut scaled = [0.0; MOST_LATER];
+        let scaled = &mut scaled[..self.scale.dim()];
+        match self.summed(x) {
+            Some(sums) => self.scale.apply_to(&sums, scaled),
+            None => self.scale.apply(x, scaled),
+        }
+        out.extend(scaled.iter().map(|&value| f64::from(value)));
+    }
+
+    /// Weights of the features and of their products, so that each part has the same prior variance.
+    fn factors(&self, action_dim: usize) -> [f64; 2] {
+        let columns = self.scale.dim();
+        [columns, columns * action_dim].map(|count| (PRIOR_VARIANCE / count.max(1) as f64).sqrt())
+    }
+}
+
+impl Waves {
+    fn new(inputs: usize, cosines: usize, seed: u64) -> Self {
+        let mut rng = EventRng::before_events(seed);
+        let mut shifts = vec![0.0; cosines];
+        rng.fill_unit(&mut shifts);
+        for shift in &mut shifts {
+            *shift *= std::f64::consts::TAU;
+        }
+        let mut normals = Normals::new();
+        let sd = 2.0 / (inputs.max(1) as f64).sqrt();
+        let omega = (0..cosines * inputs).map(|_| sd * normals.next(&mut rng));
+        Self {
+            omega: omega.collect(),
+            shifts,
+        }
+    }
+}
+
+/// Features that contexts got later: they shift f̂, and its minimum.
+#[derive(Debug, Clone)]
+struct Later {
+    columns: Range<usize>,
+    scale: FeatureScale,
+    /// Whether there are products with u: not where there would be too many.
+    products: bool,
+}
+
+/// How many numbers features that came later give: more than 127 are summed into 31, with signs that a hash gives.
+fn later_columns(columns: usize) -> usize {
+    if columns <= MOST_LATER { columns } else { SUMS }
+}
+
+/// How many weights features that came later have.
+fn later_length(columns: usize, action_dim: usize) -> usize {
+    let columns = later_columns(columns);
+    let products = columns.saturating_mul(action_dim);
+    if products <= MOST_PRODUCTS {
+        columns + products
+    } else {
+        columns
+    }
+}
+
+/// φ of a context, features of actions, φ of both, and the gain of a step.
+#[derive(Debug, Clone, Default)]
+struct Scratch {
+    context: Vec<f64>,
+    columns: Vec<f64>,
+    phi: Vec<f64>,
+    gain: Vec<f64>,
+}
+
+/// Products of pairs are left out beyond.
+const MOST_PAIRED: usize = 24;
+
+/// About how many products of context and action there may be.
+const MOST_PRODUCTS: usize = 400;
+
+/// More features at one time are summed if they came later.
+const MOST_LATER: usize = 127;
+
+/// Into how many sums.
+const SUMS: usize = 31;
+
+/// The prior variance of each part of θ·φ.
+const PRIOR_VARIANCE: f64 = 1.0;
+
+/// The prior deviation of the cosines' part: they are for what a quadratic function cannot say.
+const OF_COSINES: f64 = 0.5;
+
+/// The mean squared error is over about so many events.
+const ERROR_HORIZON: u64 = 5_000;
+
+/// The largest variance of losses in [0, 1], where the mean squared error starts.
+const LARGEST_ERROR: f64 = 0.25;
+
+/// Forgetting is done when it amounts to this share of the memory.
+const FORGETS_AT_ONCE: f64 = 1.0 / 32.0;
+
+/// How many products uᵢuⱼ with i < j there are.
+fn pairs(dim: usize) -> usize {
+    if dim <= MOST_PAIRED {
+        dim * dim.saturating_sub(1) / 2
+    } else {
+        0
+    }
+}
+
+/// The sum that a feature belongs to, and its sign there.
+fn hashed(feature: usize, sums: usize) -> (usize, f64) {
+    let bits = mix(feature as u64);
+    (
+        bits as usize % sums,
+        if bits >> 63 == 0 { 1.0 } else { -1.0 },
+    )
+}
+
+/// Into how many groups the features of a context are summed for products.
+fn groups(context_dim: usize, action_dim: usize) -> usize {
+    context_dim.min((MOST_PRODUCTS / action_dim.max(1)).max(1))
+}
+
+/// The length of θ before growth.
+fn length(context_dim: usize, action_dim: usize, cosines: usize) -> usize {
+    let of_action = action_dim
+        .saturating_mul(2)
+        .saturating_add(pairs(action_dim));
+    let products = groups(context_dim, action_dim).saturating_mul(action_dim);
+    ContextFeatures::len(context_dim)
+        .saturating_add(of_action)
+        .saturating_add(products)
+        .saturating_add(cosines)
+}
+
+/// How many numbers are saved, of contexts that had so many features at first and after each growth.
+pub(crate) fn saved_numbers(widths: &[usize], action_dim: usize, cosines: usize) -> usize {
+    let grown = widths.windows(2).map(|pair| pair[1] - pair[0]);
+    let later = grown.map(|columns| later_length(columns, action_dim));
+    let first = length(widths[0], action_dim, cosines);
+    let length = later.fold(first, usize::saturating_add);
+    least_squares::size(length).saturating_add(length)
+}
+
+impl<E> QuadraticRegression<E> {
+    /// `scaling` has one entry for each feature of an action; there are at most 1,024.
+    pub fn new<A: Action>(
+        actions: E,
+        scaling: Vec<Scaling>,
+        settings: QuadraticSettings,
+    ) -> Result<Self, OutOfRange>
+    where
+        E: ActionFeatures<A>,
+    {
+        let dim = actions.dim();
+        check_count("action features", dim)?;
+        OutOfRange::unless(dim <= 1024, "action features", dim as f64, "[1, 1024]")?;
+        OutOfRange::unless(
+            scaling.len() == dim,
+            "scalings",
+            scaling.len() as f64,
+            "one for each action feature",
+        )?;
+        let cosines = settings.cosines;
+        OutOfRange::unless(cosines <= 1024, "cosines", cosines as f64, "[0, 1024]")?;
+        if let Some(memory) = settings.memory {
+            let allowed = (100.0..=1e9).contains(&memory);
+            OutOfRange::unless(allowed, "memory", memory, "[100, 1e9]")?;
+        }
+        Ok(Self {
+            groups: groups(settings.context_dim, dim),
+            waves: Waves::new(
+                groups(settings.context_dim, dim) + dim,
+                settings.cosines,
+                settings.seed,
+            ),
+            later: Vec::new(),
+            squares: LeastSquares::new(length(settings.context_dim, dim, settings.cosines)),
+            features: ContextFeatures::new(settings.context_dim),
+            actions,
+            scaling,
+            settings,
+            events: 0,
+            forgotten: 0,
+            error: LARGEST_ERROR,
+            learning: Scratch::default(),
+            buffers: Pool::default(),
+        })
+    }
+
+    fn context_length(&self) -> usize {
+        ContextFeatures::len(self.features.dim())
+    }
+
+    /// φ(x), and the sums of its scaled features by group.
+    fn fill_context(&self, x: &Context, out: &mut Vec<f64>) {
+        let (length, groups) = (self.context_length(), self.groups);
+        out.clear();
+        out.resize(length + groups, 0.0);
+        let (phi, sums) = out.split_at_mut(length);
+        self.features.fill(x, phi);
+        // Each column has been multiplied by the same factor, which is undone here.
+        let columns = ContextFeatures::columns(self.features.dim());
+        let undo = 1.0 / ContextFeatures::factor(self.features.dim());
+        for (column, value) in phi[1..][..columns].iter().enumerate() {
+            if columns <= groups {
+                sums[column] = undo * value;
+            } else {
+                let (place, sign) = hashed(column, groups);
+                sums[place] += sign * undo * value;
+            }
+        }
+        for later in &self.later {
+            later.append(x, out);
+        }
+    }
+
+    /// φ(x), the sums by group, and the features that came later.
+    fn split<'a>(&self, context: &'a [f64]) -> (&'a [f64], &'a [f64], &'a [f64]) {
+        let (own, rest) = context.split_at(self.context_length());
+        let (sums, later) = rest.split_at(self.groups);
+        (own, sums, later)
+    }
+
+    /// Counts one more context.
+    fn look_at(&mut self, x: &Context, scratch: &mut Vec<f64>) {
+        scratch.clear();
+        scratch.resize(self.context_length().max(MOST_LATER), 0.0);
+        let length = self.context_length();
+        self.features.look_at(x, &mut scratch[..length]);
+        for later in &mut self.later {
+            later.look_at(x, scratch);
+        }
+    }
+
+    /// Features of actions, scaled, action after action; NaN where they cannot be read.
+    fn fill_actions<A: Action>(
+        &self,
+        actions: &A::Batch,
+        scratch: &mut Vec<f64>,
+        out: &mut Vec<f64>,
+    ) where
+        E: ActionFeatures<A>,
+    {
+        let (n, dim) = (actions.len(), self.scaling.len());
+        scratch.clear();
+        scratch.resize(n * dim, 0.0);
+        self.actions.fill(actions, 0..n, scratch);
+        out.clear();
+        out.resize(n * dim, 0.0);
+        for (place, scaling) in self.scaling.iter().enumerate() {
+            let column = &scratch[place * n..][..n];
+            let entries = out.iter_mut().skip(place).step_by(dim);
+            for (entry, value) in entries.zip(column) {
+                *entry = (value - scaling.shift) * scaling.factor;
+            }
+        }
+    }
+
+    /// Weights of the parts, so that each has the same prior variance: of u and u², of pairs, of products.
+    fn factors(&self) -> [f64; 3] {
+        let dim = self.scaling.len();
+        [dim, pairs(dim), self.groups * dim]
+            .map(|count| (PRIOR_VARIANCE / count.max(1) as f64).sqrt())
+    }
+
+    /// φ(x, a).
+    fn expand(&self, context: &[f64], u: &[f64], phi: &mut Vec<f64>) {
+        let [plain, paired, product] = self.factors();
+        let (own, sums, mut later_values) = self.split(context);
+        phi.clear();
+        phi.extend_from_slice(own);
+        phi.extend(u.iter().map(|u| plain * u));
+        phi.extend(u.iter().map(|u| plain * (u * u - 1.0)));
+        if u.len() <= MOST_PAIRED {
+            for (place, first) in u.iter().enumerate() {
+                phi.extend(u[place + 1..].iter().map(|second| paired * first * second));
+            }
+        }
+        for sum in sums {
+            phi.extend(u.iter().map(|u| product * sum * u));
+        }
+        if 0 < self.settings.cosines {
+            let start = phi.len();
+            phi.resize(start + self.settings.cosines, 0.0);
+            // Both inputs at once: ω of the context's sums stands first.
+            let mut inputs = sums.to_vec();
+            inputs.extend_from_slice(u);
+            let out = &mut phi[start..];
+            waves(&inputs, &self.waves.omega, &self.waves.shifts, out);
+            for value in out {
+                *value *= OF_COSINES;
+            }
+        }
+        for later in &self.later {
+            let (values, rest) = later_values.split_at(later.scale.dim());
+            let [plain, product] = later.factors(u.len());
+            phi.extend(values.iter().map(|value| plain * value));
+            if later.products {
+                for value in values {
+                    phi.extend(u.iter().map(|u| product * value * u));
+                }
+            }
+            later_values = rest;
+        }
+    }
+
+    fn step(&mut self, context: &[f64], u: &[f64], (loss, weight): (f64, f64)) {
+        let mut scratch = std::mem::take(&mut self.learning);
+        self.expand(context, u, &mut scratch.phi);
+        self.events += 1;
+        if let Some(memory) = self.settings.memory {
+            let late = (self.events - self.forgotten) as f64 / memory;
+            if FORGETS_AT_ONCE <= late {
+                self.squares.forget(libm::exp(late.min(30.0)));
+                self.forgotten = self.events;
+            }
+        }
+        let error =
+            (0.5 + self.squares.predict(&scratch.phi)).clamp(0.0, 1.0) - loss.clamp(0.0, 1.0);
+        let count = self.events.min(ERROR_HORIZON) as f64;
+        self.error += (error * error - self.error) / count;
+        scratch.gain.resize(scratch.phi.len(), 0.0);
+        self.squares
+            .learn(&scratch.phi, loss - 0.5, weight, &mut scratch.gain);
+        self.learning = scratch;
+    }
+}
+
+impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for QuadraticRegression<E> {
+    /// A constant, weights of u, and of uᵢuⱼ with i ≤ j where there are pairs, of uᵢ² where there are none.
+    fn prepare(&self, x: &Context, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
+        x.expect_dim(self.settings.context_dim)?;
+        check_size(x)?;
+        let dim = self.scaling.len();
+        let [plain, paired, product] = self.factors();
+        self.buffers.with(|Scratch { context, .. }| {
+            self.fill_context(x, context);
+            let (own, sums, mut later_values) = self.split(context);
+            let theta = self.squares.theta();
+            let (of_context, rest) = theta.split_at(own.len());
+            let (of_u, rest) = rest.split_at(dim);
+            let (of_squares, rest) = rest.split_at(dim);
+            let (of_pairs, rest) = rest.split_at(pairs(dim));
+            let (of_products, rest) = rest.split_at(self.groups * dim);
+            let (of_waves, mut of_later) = rest.split_at(self.settings.cosines);
+            let constant: f64 = own
+                .iter()
+                .zip(of_context)
+                .map(|(phi, theta)| phi * theta)
+                .sum();
+            let of_ones: f64 = of_squares.iter().map(|theta| plain * theta).sum();
+            prepared.push(0.5 + constant - of_ones);
+            let start = prepared.len();
+            prepared.extend(of_u.iter().map(|theta| plain * theta));
+            for (sum, row) in sums.iter().zip(of_products.chunks_exact(dim)) {
+                for (weight, theta) in prepared[start..].iter_mut().zip(row) {
+                    *weight += product * sum * theta;
+                }
+            }
+            for later in &self.later {
+                let (values, rest) = later_values.split_at(later.scale.dim());
+                let [plain, product] = later.factors(dim);
+                for value in values {
+                    prepared[start - 1] += plain * value * of_later[0];
+                    of_later = &of_later[1..];
+                }
+                for value in values.iter().filter(|_| later.products) {
+                    let (row, others) = of_later.split_at(dim);
+                    for (weight, theta) in prepared[start..].iter_mut().zip(row) {
+                        *weight += product * value * theta;
+                    }
+                    of_later = others;
+                }
+                later_values = rest;
+            }
+            let mut of_pairs = of_pairs.iter();
+            for (place, theta) in of_squares.iter().enumerate() {
+                prepared.push(plain * theta);
+                let row = if dim <= MOST_PAIRED {
+                    dim - 1 - place
+                } else {
+                    0
+                };
+                prepared.extend(of_pairs.by_ref().take(row).map(|theta| paired * theta));
+            }
+            let start = prepared.len();
+            prepared.extend_from_slice(&self.waves.shifts);
+            let rows = self.waves.omega.chunks_exact(self.settings.cosines.max(1));
+            for (sum, row) in sums.iter().zip(rows) {
+                for (shift, omega) in prepared[start..].iter_mut().zip(row) {
+                    *shift += sum * omega;
+                }
+            }
+            prepared.extend(of_waves.iter().map(|theta| OF_COSINES * theta));
+        });
+        Ok(())
+    }
+
+    fn predict(&self, _: &Context, prepared: &[f64], actions: &A::Batch, out: &mut [f64]) {
+        let dim = self.scaling.len();
+        let cosines = self.settings.cosines;
+        let (prepared, of_waves) = prepared.split_at(prepared.len() - cosines);
+        let (prepared, shifts) = prepared.split_at(prepared.len() - cosines);
+        let (linear, quadratic) = prepared[1..].split_at(dim);
+        let omega = &self.waves.omega[self.groups * cosines..];
+        self.buffers.with(
+            |Scratch {
+                 columns, phi, gain, ..
+             }| {
+                self.fill_actions::<A>(actions, phi, columns);
+                gain.resize(cosines, 0.0);
+                for (out, u) in out.iter_mut().zip(columns.chunks_exact(dim)) {
+                    *out = prepared[0]
+                        + if dim <= MOST_PAIRED {
+                            quadratic_form(linear, quadratic, u)
+                        } else {
+                            parabolas(linear, quadratic, u)
+                        };
+                    if 0 < cosines {
+                        waves(u, omega, shifts, gain);
+                        *out += lanes::dot(gain, of_waves);
+                    }
+                }
+            },
+        );
+    }
+
+    fn learn(&mut self, batch: &[Example<'_, Context, A>]) -> Result<(), ContextError> {
+        let dim = self.scaling.len();
+        let mut actions = A::Batch::default();
+        for example in batch {
+            example.x.expect_dim(self.settings.context_dim)?;
+            check_size(example.x)?;
+            check_size_of_loss(example)?;
+            actions.push(example.action);
+        }
+        let (mut columns, mut context) = (Vec::new(), Vec::new());
+        self.fill_actions::<A>(&actions, &mut context, &mut columns);
+        for (example, u) in batch.iter().zip(columns.chunks_exact(dim)) {
+            check_action(u, example.action)?;
+        }
+        for (example, u) in batch.iter().zip(columns.chunks_exact(dim)) {
+            self.look_at(example.x, &mut context);
+            self.fill_context(example.x, &mut context);
+            let (loss, weight) = (example.loss.get(), example.weight.get());
+            self.step(&context, u, (loss, weight));
+        }
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let saved = Saved {
+            settings: self.settings,
+            read: self.features.dim(),
+            scaling: self.scaling.iter().map(|s| (s.shift, s.factor)).collect(),
+            scale: self.features.state().clone(),
+            later: self
+                .later
+                .iter()
+                .map(|later| later.scale.state().clone())
+                .collect(),
+            squares: self.squares.clone(),
+            events: self.events,
+            forgotten: self.forgotten,
+            error: self.error,
+        };
+        saved_state::to_bytes(KIND, &saved)
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), LoadError> {
+        let saved: Saved = saved_state::from_bytes(KIND, state)?;
+        let scaling: Vec<(f64, f64)> = self.scaling.iter().map(|s| (s.shift, s.factor)).collect();
+        saved_state::expect_same("settings", &saved.settings, &self.settings)?;
+        saved_state::expect_same("features read:", &saved.read, &self.features.dim())?;
+        saved_state::expect_same("scalings", &saved.scaling, &scaling)?;
+        self.features.check(&saved.scale)?;
+        saved_state::expect_same("growths:", &saved.later.len(), &self.later.len())?;
+        for (later, state) in self.later.iter().zip(&saved.later) {
+            later.scale.check(state)?;
+        }
+        saved.squares.check(self.squares.theta().len())?;
+        saved_state::expect_count("events", saved.events)?;
+        saved_state::expect_numbers("squared error", &[saved.error], 1, |error| {
+            (0.0..=1.0).contains(&error)
+        })?;
+        if saved.events < saved.forgotten {
+            return Err(LoadError::Invalid("more was forgotten than learned".into()));
+        }
+        self.features.restore(saved.scale);
+        for (later, state) in self.later.iter_mut().zip(saved.later) {
+            later.scale.restore(state);
+        }
+        self.squares = saved.squares;
+        self.events = saved.events;
+        self.forgotten = saved.forgotten;
+        self.error = saved.error;
+        Ok(())
+    }
+
+    fn squared_error(&self) -> Option<f64> {
+        Some(self.error)
+    }
+
+    /// New features shift f̂ and its minimum.
+    fn grow(&mut self, dim: usize) -> Result<bool, GrowError> {
+        let columns = self.settings.context_dim..dim;
+        self.settings.context_dim = dim;
+        let actions = self.scaling.len();
+        let more = later_length(columns.len(), actions);
+        self.later.push(Later::new(columns, actions));
+        self.squares.grow(more);
+        Ok(true)
+    }
+}
+
+/// Σ uᵢ (wᵢ + Σ_{j ≥ i} qᵢⱼ uⱼ).
+fn quadratic_form(linear: &[f64], quadratic: &[f64], u: &[f64]) -> f64 {
+    let mut rest = quadratic;
+    let mut sum = 0.0;
+    for (place, (value, weight)) in u.iter().zip(linear).enumerate() {
+        let (row, others) = rest.split_at(u.len() - place);
+        sum += value * (weight + lanes::dot(row, &u[place..]));
+        rest = others;
+    }
+    sum
+}
+
+/// Σ uᵢ (wᵢ + qᵢ uᵢ).
+fn parabolas(linear: &[f64], quadratic: &[f64], u: &[f64]) -> f64 {
+    let terms = u.iter().zip(linear).zip(quadratic);
+    terms.map(|((u, w), q)| u * (w + q * u)).sum()
+}
+
+const KIND: &str = "quadratic regression";
+
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    settings: QuadraticSettings,
+    read: usize,
+    scaling: Vec<(f64, f64)>,
+    scale: feature_scale::State,
+    later: Vec<feature_scale::State>,
+    squares: LeastSquares,
+    events: u64,
+    forgotten: u64,
+    error: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{PseudoLoss, Vector, Weight};
+    use crate::numeric::Stream;
+    use crate::oracle::{LossCurve, VectorFeatures};
+
+    const KNOBS: usize = 4;
+
+    fn oracle(context_dim: usize, cosines: usize) -> QuadraticRegression<VectorFeatures> {
+        let settings = QuadraticSettings {
+            context_dim,
+            memory: None,
+            cosines,
+            seed: 3,
+        };
+        // Knobs from 0 to 1,000.
+        let scaling = Scaling {
+            shift: 500.0,
+            factor: 1.0 / 289.0,
+        };
+        let features = VectorFeatures::new(KNOBS).expect("few");
+        QuadraticRegression::new(features, vec![scaling; KNOBS], settings).expect("in range")
+    }
+
+    /// A context in odd units, and knobs at random.
+    fn event(number: u64, dim: usize) -> (Context, Vector) {
+        let mut rng = EventRng::new(1, number, Stream::World);
+        let knobs: Vec<f64> = (0..KNOBS).map(|_| 1_000.0 * rng.unit()).collect();
+        let x = (0..dim).map(|_| 1e6 * rng.unit()).collect();
+        (
+            Context::dense(x).expect("finite"),
+            Vector::new(&knobs).expect("finite"),
+        )
+    }
+
+    /// A bowl that is not along the axes, whose middle moves with the first feature.
+    fn bowl(x: &Context, knobs: &[f64]) -> f64 {
+        let first = x.as_dense().and_then(|x| x.first().copied()).unwrap_or(5e5) / 1e6;
+        let u: Vec<f64> = knobs
+            .iter()
+            .map(|a| a / 1_000.0 - 0.3 - 0.4 * first)
+            .collect();
+        0.3 * (u[0] + u[1]).powi(2) + 0.1 * (u[2] * u[2] + u[3] * u[3])
+    }
+
+    /// As far from a quadratic function as two basins are.
+    fn basins(_: &Context, knobs: &[f64]) -> f64 {
+        0.5 + 0.4 * (knobs[0] / 200.0).cos()
+    }
+
+    fn teach(
+        oracle: &mut QuadraticRegression<VectorFeatures>,
+        dim: usize,
+        events: Range<u64>,
+        loss: fn(&Context, &[f64]) -> f64,
+    ) {
+        for number in events {
+            let (x, action) = event(number, dim);
+            let example = Example {
+                x: &x,
+                action: &action,
+                loss: PseudoLoss::new(loss(&x, &action)).expect("finite"),
+                weight: Weight::ONE,
+            };
+            oracle.learn(&[example]).expect("a good event");
+        }
+    }
+
+    fn error(
+        oracle: &QuadraticRegression<VectorFeatures>,
+        dim: usize,
+        loss: fn(&Context, &[f64]) -> f64,
+    ) -> f64 {
+        let squared = |number: u64| {
+            let (x, action) = event(number, dim);
+            let (mut buffer, mut out, mut actions) = (Vec::new(), Vec::new(), Default::default());
+            <crate::event::Vectors as Batch<Vector>>::push(&mut actions, &action);
+            LossCurve::<_, Vector>::new(oracle, &x, &mut buffer)
+                .expect("readable")
+                .predict(&actions, &mut out)
+                .expect("a number");
+            (out[0] - loss(&x, &action)).powi(2)
+        };
+        (100_000..100_300).map(squared).sum::<f64>() / 300.0
+    }
+
+    fn save(oracle: &QuadraticRegression<VectorFeatures>) -> Vec<u8> {
+        RegressionOracle::<_, Vector>::save(oracle)
+    }
+
+    #[test]
+    fn a_quadratic_loss_is_learned_to_rounding() {
+        let mut oracle = oracle(1, 0);
+        teach(&mut oracle, 1, 0..2_000, bowl);
+        // A constant is off by 0.01, a model without products of knobs by 0.002, one without those of knob and context by more.
+        let found = error(&oracle, 1, bowl);
+        assert!(found < 1e-5, "{found}");
+    }
+
+    #[test]
+    fn cosines_see_what_squares_cannot() {
+        let [without, with] = [0, 64].map(|cosines| {
+            let mut oracle = oracle(0, cosines);
+            teach(&mut oracle, 0, 0..3_000, basins);
+            error(&oracle, 0, basins)
+        });
+        assert!(with < 0.7 * without, "{with} {without}");
+    }
+
+    #[test]
+    fn one_that_forgets_follows_a_change() {
+        let [keeps, forgets] = [None, Some(300.0)].map(|memory| {
+            let mut oracle = oracle(1, 0);
+            oracle.settings.memory = memory;
+            teach(&mut oracle, 1, 0..3_000, |x, a| 0.5 - bowl(x, a));
+            teach(&mut oracle, 1, 3_000..4_500, bowl);
+            error(&oracle, 1, bowl)
+        });
+        assert!(forgets < 0.01 * keeps, "{forgets} {keeps}");
+    }
+
+    #[test]
+    fn features_that_came_later_are_read() {
+        let mut oracle = oracle(0, 8);
+        teach(&mut oracle, 0, 0..500, bowl);
+        let before = error(&oracle, 0, bowl);
+        let grown = RegressionOracle::<_, Vector>::grow(&mut oracle, 1).expect("grows");
+        // Nothing was learned of them: f̂ is as it was.
+        assert!(
+            grown && (error(&oracle, 1, |_, a| bowl(&event(0, 0).0, a)) - before).abs() < 1e-12
+        );
+        teach(&mut oracle, 1, 500..3_000, bowl);
+        let found = error(&oracle, 1, bowl);
+        // It does not have the square of the new feature; without the feature it would be off by 0.004.
+        assert!(found < 1e-3, "{found}");
+        // Very many are summed.
+        RegressionOracle::<_, Vector>::grow(&mut oracle, 1_000).expect("grows");
+        teach(&mut oracle, 1_000, 3_000..3_010, bowl);
+    }
+
+    #[test]
+    fn many_features_are_summed() {
+        let mut oracle = oracle(300, 4);
+        teach(&mut oracle, 300, 0..20, bowl);
+        let (length, groups) = (oracle.squares.theta().len(), oracle.groups);
+        assert_eq!((length, groups), (32 + 2 * KNOBS + 6 + 400 + 4, 100));
+    }
+
+    #[test]
+    fn a_loaded_state_goes_on_to_the_bit_and_others_are_refused() {
+        let mut one = oracle(2, 5);
+        teach(&mut one, 2, 0..50, bowl);
+        let mut other = oracle(2, 5);
+        RegressionOracle::<_, Vector>::load(&mut other, &save(&one)).expect("the same oracle");
+        for oracle in [&mut one, &mut other] {
+            teach(oracle, 2, 50..100, bowl);
+        }
+        assert_eq!(save(&one), save(&other));
+        let before = save(&one);
+        for state in [save(&oracle(2, 4)), save(&oracle(1, 5)), vec![1, 2, 3]] {
+            assert!(RegressionOracle::<_, Vector>::load(&mut one, &state).is_err());
+        }
+        assert_eq!(save(&one), before);
+    }
+
+    #[test]
+    fn what_cannot_be_learned_is_refused_and_changes_nothing() {
+        let mut oracle = oracle(1, 5);
+        teach(&mut oracle, 1, 0..10, bowl);
+        let before = save(&oracle);
+        let (good, action) = event(1, 1);
+        let (long, _) = event(1, 2);
+        let huge = Context::dense(vec![1e31]).expect("finite");
+        let short = Vector::new(&[1.0]).expect("finite");
+        for (x, action) in [(&long, &action), (&huge, &action), (&good, &short)] {
+            let example = Example {
+                x,
+                action,
+                loss: PseudoLoss::new(0.5).expect("finite"),
+                weight: Weight::ONE,
+            };
+            assert!(oracle.learn(&[example]).is_err());
+        }
+        assert_eq!(save(&oracle), before);
+    }
+
+    #[test]
+    fn values_are_frozen() {
+        // A change here is value-breaking: the same events would give another model.
+        let mut oracle = oracle(1, 5);
+        teach(&mut oracle, 1, 0..200, basins);
+        assert_eq!(error(&oracle, 1, basins).to_bits(), FROZEN);
+    }
+
+    const FROZEN: u64 = 4572812489159662179;
+}
