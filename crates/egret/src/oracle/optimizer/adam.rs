@@ -190,7 +190,7 @@ impl<T: Number> Adam<T> {
 }
 
 macro_rules! number {
-    ($number:ident, $largest:literal, $least:literal, $quotient:ident) => {
+    ($number:ident, $largest:literal, $least:literal, $change:ident) => {
         impl Number for $number {
             const LARGEST: f64 = $largest;
 
@@ -229,7 +229,7 @@ macro_rules! number {
                         let g = gradient[i];
                         m[i] = flush(KEPT[0] * m[i] + NEW[0] * g, $least);
                         v[i] = flush(KEPT[1] * v[i] + NEW[1] * (g * g), $least);
-                        parameters[i] -= rate * $quotient(m[i], v[i], scale);
+                        parameters[i] -= $change(rate, m[i], v[i], scale);
                     }
                 }
                 update(
@@ -244,20 +244,20 @@ macro_rules! number {
     };
 }
 
-number!(f64, 1e150, 1e-150, quotient);
-number!(f32, 1e15, 1e-30, quotient_single);
+number!(f64, 1e150, 1e-150, change);
+number!(f32, 1e15, 1e-30, change_single);
 
-/// m/(√v̂ + ε), with v̂ = v · scale².
+/// rate · m/(√v̂ + ε), with v̂ = v · scale².
 #[inline(always)]
-fn quotient(m: f64, v: f64, scale: f64) -> f64 {
-    m / (v.sqrt() * scale + EPSILON)
+fn change(rate: f64, m: f64, v: f64, scale: f64) -> f64 {
+    rate * m / (v.sqrt() * scale + EPSILON)
 }
 
-/// m/√(v̂ + ε²), within a hundred-thousandth of itself: roots and quotients would take as long as all the rest of a step.
+/// rate · m/√(v̂ + ε²), within a hundred-thousandth of itself: roots and quotients would take as long as all the rest of a step.
 #[inline(always)]
-fn quotient_single(m: f32, v: f32, scale: f32) -> f32 {
+fn change_single(rate: f32, m: f32, v: f32, scale: f32) -> f32 {
     const EPSILON: f32 = (self::EPSILON * self::EPSILON) as f32;
-    m * single::inverse_root(v * (scale * scale) + EPSILON)
+    rate * (m * single::inverse_root(v * (scale * scale) + EPSILON))
 }
 
 /// Replaces values too small to matter beside ε by 0. Otherwise a moment that decays for thousands of steps would become
