@@ -234,8 +234,8 @@ fn dot(a: &[Lane], b: &[Lane]) -> f64 {
 /// Adds products to their lanes.
 #[inline(always)]
 fn add(sums: &mut [f64; LANES], a: &Lane, b: &Lane) {
-    for lane in 0..LANES {
-        sums[lane] += a.0[lane] * b.0[lane];
+    for (sum, (a, b)) in sums.iter_mut().zip(a.0.iter().zip(&b.0)) {
+        *sum += a * b;
     }
 }
 
