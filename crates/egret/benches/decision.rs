@@ -9,6 +9,7 @@
 //! | `tau`        | a decision at one τ                                          | exact is flat, mixture grows with τ    |
 //! | `named`      | ten named fields and ten numbers: one event decided, learned | as many numbers as the schema is wide   |
 //! | `network`    | each network of the default: an event learned, 128 predicted | together 20 µs, 8 or 104 features       |
+//! | `default`    | the default model on an interval: one event decided, learned | at most 30 µs, 8 to 104 features       |
 //! | `width`      | the default model: one event of 20 features decided, learned | at most twice the first, however wide  |
 //!
 //! Groups with a throughput say so in elements: numbers, predictions or decisions a second. `--test` runs each once, on
@@ -346,6 +347,53 @@ fn network(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// One event decided and learned, for several numbers of features. The loss is a distance from an outcome that six features
+/// explain, with noise, so that the members of the aggregation come close to each other; or a sale.
+fn default(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("default");
+    group.throughput(Throughput::Elements(1));
+    group.sample_size(20);
+    for features in [8, 26, 79, 104] {
+        for world in ["distance", "sale"] {
+            let events: Vec<(Context, f64, f64)> = (0..warm_batches() * BATCH as u64)
+                .map(|event| {
+                    let mut rng = EventRng::new(8, event, Stream::World);
+                    let mut x = vec![0.0; features];
+                    rng.fill_unit(&mut x);
+                    let score = 2.0 * (x[0] + x[1] - x[2] - x[3]) + 4.0 * (x[4] - 0.5) * x[5];
+                    let outcome = 1.0 / (1.0 + (-score).exp()) + 0.2 * (rng.unit() - 0.5);
+                    (Context::dense(x).expect("finite"), outcome, rng.unit())
+                })
+                .collect();
+            let actions = Interval::new(0.0, 1.0).expect("in order");
+            let mut model = Model::new(actions, features).expect("a model");
+            let mut event = 0;
+            let mut play = || {
+                let (x, outcome, chance) = &events[event as usize % events.len()];
+                let decision = model.decide(event, x).expect("an action");
+                let loss = match world {
+                    "distance" => (decision.action - outcome).abs().min(1.0),
+                    _ if decision.action < *outcome && *chance < 0.3 => 1.0 - decision.action,
+                    _ => 1.0,
+                };
+                let loss = Loss::new(loss).expect("in range");
+                let observed = decision.observed(x, loss);
+                model.learn(&observed).expect("a good event");
+                event += 1;
+            };
+            (0..events.len()).for_each(|_| play());
+            group.bench_function(format!("{features} features, {world}"), |bencher| {
+                bencher.iter(&mut play);
+            });
+            println!(
+                "{features} features: a file of {} bytes",
+                model.save().len()
+            );
+        }
+    }
+    group.finish();
+}
+
 type Oracle = Box<dyn RegressionOracle<Context, f64>>;
 
 const UNIT: Scaling = Scaling {
@@ -475,6 +523,6 @@ fn target(x: &Context) -> f64 {
 }
 
 criterion_group!(
-    benches, rng, fhat, normalizer, decision, tau, named, network, width
+    benches, rng, fhat, normalizer, decision, tau, named, network, default, width
 );
 criterion_main!(benches);

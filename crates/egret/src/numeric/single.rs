@@ -75,6 +75,19 @@ pub(crate) fn exp(x: f32) -> f32 {
     if x < LEAST { 0.0 } else { polynomial * power }
 }
 
+/// 1/√x for positive x that are not subnormal, within a hundred-thousandth of itself.
+///
+/// Half the bits of x from those of a constant, which halves the logarithm, then two steps of Newton's.
+#[inline(always)]
+pub(crate) fn inverse_root(x: f32) -> f32 {
+    let half = 0.5 * x;
+    let mut y = f32::from_bits(0x5f37_5a86 - (x.to_bits() >> 1));
+    for _ in 0..2 {
+        y *= 1.5 - half * y * y;
+    }
+    y
+}
+
 const LEAST: f32 = -80.0;
 const ONE: u32 = 1.0_f32.to_bits();
 /// Adding 1.5 · 2²³ leaves the nearest whole number in the last bits.
@@ -112,6 +125,18 @@ mod tests {
             assert_eq!(exp(x), 0.0);
         }
         assert!(exp(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn inverse_roots_are_those_of_libm() {
+        for exponent in -37..=37 {
+            for step in 0..9_000 {
+                let x = (1.0 + 1e-3 * step as f32) * libm::powf(10.0, exponent as f32);
+                let expected = 1.0 / f64::from(x).sqrt();
+                let error = (f64::from(inverse_root(x)) - expected).abs();
+                assert!(error <= 1e-5 * expected, "{x}: {error} of {expected}");
+            }
+        }
     }
 
     #[test]

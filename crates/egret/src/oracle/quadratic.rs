@@ -13,7 +13,7 @@ use crate::oracle::{
     },
     local::{
         context_features::ContextFeatures,
-        least_squares::{self, LeastSquares},
+        least_squares::{self, Lane, LeastSquares},
     },
     network::{
         feature_scale::{self, FeatureScale},
@@ -53,7 +53,7 @@ pub struct QuadraticRegression<E> {
     forgotten: u64,
     /// The mean squared error of predictions before they were learned from.
     error: f64,
-    learning: Scratch,
+    learning: Learning,
     buffers: Pool<Scratch>,
 }
 
@@ -178,13 +178,32 @@ fn later_length(columns: usize, action_dim: usize) -> usize {
     }
 }
 
-/// φ of a context, features of actions, φ of both, and the gain of a step.
+/// φ of a context, and features of actions.
 #[derive(Debug, Clone, Default)]
 struct Scratch {
     context: Vec<f64>,
     columns: Vec<f64>,
     phi: Vec<f64>,
-    gain: Vec<f64>,
+    /// θ, or the cosines of an action.
+    weights: Vec<f64>,
+}
+
+/// φ of an example, as numbers and as least squares takes it, and scratch space.
+#[derive(Debug)]
+struct Learning {
+    phi: Vec<f64>,
+    lanes: Vec<Lane>,
+    scratch: least_squares::Scratch,
+}
+
+impl Learning {
+    fn new(length: usize) -> Self {
+        Self {
+            phi: Vec::new(),
+            lanes: least_squares::padded(length),
+            scratch: least_squares::Scratch::new(length),
+        }
+    }
 }
 
 /// Products of pairs are left out beyond.
@@ -299,7 +318,7 @@ impl<E> QuadraticRegression<E> {
             events: 0,
             forgotten: 0,
             error: LARGEST_ERROR,
-            learning: Scratch::default(),
+            learning: Learning::new(length(settings.context_dim, dim, cosines)),
             buffers: Pool::default(),
         })
     }
@@ -422,8 +441,10 @@ impl<E> QuadraticRegression<E> {
     }
 
     fn step(&mut self, context: &[f64], u: &[f64], (loss, weight): (f64, f64)) {
-        let mut scratch = std::mem::take(&mut self.learning);
-        self.expand(context, u, &mut scratch.phi);
+        let mut phi = std::mem::take(&mut self.learning.phi);
+        self.expand(context, u, &mut phi);
+        let Learning { lanes, scratch, .. } = &mut self.learning;
+        least_squares::fill(lanes, &phi);
         self.events += 1;
         if let Some(memory) = self.settings.memory {
             let late = (self.events - self.forgotten) as f64 / memory;
@@ -432,14 +453,12 @@ impl<E> QuadraticRegression<E> {
                 self.forgotten = self.events;
             }
         }
-        let error =
-            (0.5 + self.squares.predict(&scratch.phi)).clamp(0.0, 1.0) - loss.clamp(0.0, 1.0);
+        let predicted = (0.5 + self.squares.predict(lanes)).clamp(0.0, 1.0);
+        let error = predicted - loss.clamp(0.0, 1.0);
         let count = self.events.min(ERROR_HORIZON) as f64;
         self.error += (error * error - self.error) / count;
-        scratch.gain.resize(scratch.phi.len(), 0.0);
-        self.squares
-            .learn(&scratch.phi, loss - 0.5, weight, &mut scratch.gain);
-        self.learning = scratch;
+        self.squares.learn(lanes, loss - 0.5, weight, scratch);
+        self.learning.phi = phi;
     }
 }
 
@@ -450,10 +469,15 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         check_size(x)?;
         let dim = self.scaling.len();
         let [plain, paired, product] = self.factors();
-        self.buffers.with(|Scratch { context, .. }| {
+        self.buffers.with(|scratch| {
+            let Scratch {
+                context,
+                weights: theta,
+                ..
+            } = scratch;
             self.fill_context(x, context);
             let (own, sums, mut later_values) = self.split(context);
-            let theta = self.squares.theta();
+            self.squares.copy_theta(theta);
             let (of_context, rest) = theta.split_at(own.len());
             let (of_u, rest) = rest.split_at(dim);
             let (of_squares, rest) = rest.split_at(dim);
@@ -522,10 +546,13 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         let omega = &self.waves.omega[self.groups * cosines..];
         self.buffers.with(
             |Scratch {
-                 columns, phi, gain, ..
+                 columns,
+                 phi,
+                 weights,
+                 ..
              }| {
                 self.fill_actions::<A>(actions, phi, columns);
-                gain.resize(cosines, 0.0);
+                weights.resize(cosines, 0.0);
                 for (out, u) in out.iter_mut().zip(columns.chunks_exact(dim)) {
                     *out = prepared[0]
                         + if dim <= MOST_PAIRED {
@@ -534,8 +561,8 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
                             parabolas(linear, quadratic, u)
                         };
                     if 0 < cosines {
-                        waves(u, omega, shifts, gain);
-                        *out += lanes::dot(gain, of_waves);
+                        waves(u, omega, shifts, weights);
+                        *out += lanes::dot(weights, of_waves);
                     }
                 }
             },
@@ -595,7 +622,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         for (later, state) in self.later.iter().zip(&saved.later) {
             later.scale.check(state)?;
         }
-        saved.squares.check(self.squares.theta().len())?;
+        saved.squares.check(self.squares.dim())?;
         saved_state::expect_count("events", saved.events)?;
         saved_state::expect_numbers("squared error", &[saved.error], 1, |error| {
             (0.0..=1.0).contains(&error)
@@ -626,6 +653,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         let more = later_length(columns.len(), actions);
         self.later.push(Later::new(columns, actions));
         self.squares.grow(more);
+        self.learning = Learning::new(self.squares.dim());
         Ok(true)
     }
 }
@@ -808,7 +836,7 @@ mod tests {
     fn many_features_are_summed() {
         let mut oracle = oracle(300, 4);
         teach(&mut oracle, 300, 0..20, bowl);
-        let (length, groups) = (oracle.squares.theta().len(), oracle.groups);
+        let (length, groups) = (oracle.squares.dim(), oracle.groups);
         assert_eq!((length, groups), (32 + 2 * KNOBS + 6 + 400 + 4, 100));
     }
 

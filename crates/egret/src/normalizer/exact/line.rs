@@ -215,8 +215,11 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
             *point = self.line.cdf(*point);
         }
         points.retain(|point| 0.0 < *point && *point < 1.0);
-        points.extend([0.0, 1.0]);
-        points.sort_unstable_by(f64::total_cmp);
+        points.insert(0, 0.0);
+        points.push(1.0);
+        if !points.is_sorted() {
+            points.sort_unstable_by(f64::total_cmp);
+        }
         // Just inside: f̂ may jump at a break point, whose own value then belongs to one side.
         nodes.clear();
         for ends in points.windows(2) {
@@ -552,18 +555,17 @@ impl<X: ?Sized, A: Action> ExactLine<'_, X, A> {
         work: &mut Proposals<A>,
     ) -> Result<Accepted<A>, SampleError> {
         let top = |cell: &Cell| igw.weight(cell.least, beta);
-        let total: f64 = buffers
-            .cells
-            .iter()
-            .map(|cell| cell.width.abs() * top(cell))
-            .sum();
+        let LineBuffers { cells, masses, .. } = buffers;
+        masses.clear();
+        masses.extend(cells.iter().map(|cell| cell.width.abs() * top(cell)));
+        let total: f64 = masses.iter().sum();
         for proposals in 1..=budget {
             let mut mass = rng.unit() * total;
             let last = buffers.cells.len() - 1;
-            let index = buffers.cells[..last]
+            let index = buffers.masses[..last]
                 .iter()
-                .position(|cell| {
-                    mass -= cell.width.abs() * top(cell);
+                .position(|envelope| {
+                    mass -= envelope;
                     mass <= 0.0
                 })
                 .unwrap_or(last);

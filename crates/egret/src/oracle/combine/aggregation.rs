@@ -4,7 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, Batch, ContextError};
-use crate::numeric::{OutOfRange, pool::Pool};
+use crate::numeric::{
+    OutOfRange,
+    elementary::{exp, ln},
+    pool::Pool,
+};
 use crate::oracle::{Example, GrowError, RegressionOracle, features::limits::check_count};
 
 /// Vovk's aggregating forecaster: nearly as good as the best of several oracles, on any data.
@@ -91,7 +95,7 @@ impl<X: ?Sized, A: Action> Aggregation<X, A> {
         let start = out.len();
         out.extend(self.excess.iter().map(|&excess| match excess {
             MOST_EXCESS => 0.0,
-            excess => libm::exp(-ETA * excess),
+            excess => exp(-ETA * excess),
         }));
         let total: f64 = out[start..].iter().sum();
         for weight in &mut out[start..] {
@@ -187,15 +191,9 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
                 let (own, others) = rest[1..].split_at(len);
                 rest = others;
                 member.predict(x, own, actions, fhat);
-                for ((f, at_zero), at_one) in fhat.iter().zip(&mut *out).zip(&mut *at_one) {
-                    let [zero, one] = mixed(f.clamp(0.0, 1.0));
-                    *at_zero += weight * zero;
-                    *at_one += weight * one;
-                }
+                mix(weight, fhat, out, at_one);
             }
-            for (out, at_one) in out.iter_mut().zip(at_one) {
-                *out = substituted(*out, *at_one);
-            }
+            substitute(out, at_one);
         });
     }
 
@@ -282,13 +280,34 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
 const KIND: &str = "aggregation";
 
 /// exp(−η (f − y)²) for y = 0 and y = 1.
+#[inline(always)]
 fn mixed(f: f64) -> [f64; 2] {
-    [f, 1.0 - f].map(|error| libm::exp(-ETA * error * error))
+    let other = 1.0 - f;
+    [exp(-ETA * f * f), exp(-ETA * other * other)]
 }
 
 /// f̂ from the sums of both over the members.
+#[inline(always)]
 fn substituted(at_zero: f64, at_one: f64) -> f64 {
-    (0.5 + libm::log(at_one / at_zero) / (2.0 * ETA)).clamp(0.0, 1.0)
+    (0.5 + ln(at_one / at_zero) / (2.0 * ETA)).clamp(0.0, 1.0)
+}
+
+/// Adds a member's predictions to both sums.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn mix(weight: f64, fhat: &[f64], at_zero: &mut [f64], at_one: &mut [f64]) {
+    for ((f, at_zero), at_one) in fhat.iter().zip(at_zero).zip(at_one) {
+        let [zero, one] = mixed(f.clamp(0.0, 1.0));
+        *at_zero += weight * zero;
+        *at_one += weight * one;
+    }
+}
+
+/// f̂ of each action, in place of the first sum.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn substitute(at_zero: &mut [f64], at_one: &[f64]) {
+    for (at_zero, &at_one) in at_zero.iter_mut().zip(at_one) {
+        *at_zero = substituted(*at_zero, at_one);
+    }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -1,7 +1,9 @@
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{LoadError, saved_state};
-use crate::numeric::lanes;
+use crate::numeric::lanes::{LANES, tree};
 
 /// Recursive least squares: θ = A⁻¹b with A = λI + Σ w φφᵀ and b = Σ w yφ, over the examples (φ, y) of weight w so far.
 ///
@@ -10,12 +12,41 @@ use crate::numeric::lanes;
 /// k = A⁻¹φ,  A⁻¹ −= kkᵀ · w/(1 + w φᵀk),  θ += k (y − θ·φ) · w/(1 + w φᵀk)
 ///
 /// It may forget: then past examples count less and less, and the prior does not.
+///
+/// Vectors have [`padded`] lengths, with zeros at the end, so that all loops are over whole lanes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Saved", into = "Saved")]
 pub(crate) struct LeastSquares {
-    theta: Vec<f64>,
-    /// The upper half of A⁻¹, row after row.
-    inverse: Vec<f64>,
+    dim: usize,
+    theta: Vec<Lane>,
+    /// A⁻¹ by panels of [`ROWS`] rows, each from the lane that holds its diagonal on, lane after lane.
+    inverse: Vec<[Lane; ROWS]>,
 }
+
+/// Scratch space for learning.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    gain: Vec<Lane>,
+    sums: Vec<[Lane; ROWS]>,
+}
+
+impl Scratch {
+    /// For so many features.
+    pub(crate) fn new(dim: usize) -> Self {
+        Self {
+            gain: padded(dim),
+            sums: vec![Default::default(); dim.div_ceil(ROWS)],
+        }
+    }
+}
+
+/// Eight numbers of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[repr(align(64))]
+pub(crate) struct Lane(pub(crate) [f64; LANES]);
+
+/// How many rows of A⁻¹ are read at a time: so many sums of products stay in registers.
+const ROWS: usize = 2;
 
 /// λ: the prior is worth one example.
 const LAMBDA: f64 = 1.0;
@@ -23,63 +54,100 @@ const LAMBDA: f64 = 1.0;
 /// A larger weight counts as this one: it would leave variances that rounding makes negative.
 const MOST_WEIGHT: f64 = 1e6;
 
+/// As many zeros as a vector of `dim` numbers needs, and the end of its last lane.
+pub(crate) fn padded(dim: usize) -> Vec<Lane> {
+    vec![Lane::default(); dim.div_ceil(LANES)]
+}
+
+/// Writes numbers to the lanes of a [`padded`] vector.
+pub(crate) fn fill(lanes: &mut [Lane], numbers: &[f64]) {
+    for (lane, numbers) in lanes.iter_mut().zip(numbers.chunks(LANES)) {
+        lane.0[..numbers.len()].copy_from_slice(numbers);
+    }
+}
+
+/// The lanes of each panel of a matrix, with the panel's first row.
+fn panels(dim: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
+    let lanes = dim.div_ceil(LANES);
+    (0..dim)
+        .step_by(ROWS)
+        .map(move |row| (row, row / LANES..lanes))
+}
+
 impl LeastSquares {
     /// Before any example.
     pub(crate) fn new(dim: usize) -> Self {
-        let mut inverse = Vec::with_capacity(size(dim));
-        for row in 0..dim {
-            inverse.push(1.0 / LAMBDA);
-            inverse.resize(inverse.len() + dim - 1 - row, 0.0);
+        Self::with(dim, padded(dim), |row, column| {
+            if row == column { 1.0 / LAMBDA } else { 0.0 }
+        })
+    }
+
+    /// With these entries of A⁻¹; the column is never before the row.
+    fn with(dim: usize, theta: Vec<Lane>, entry: impl Fn(usize, usize) -> f64) -> Self {
+        let mut inverse = Vec::new();
+        for (first, lanes) in panels(dim) {
+            for lane in lanes {
+                inverse.push(std::array::from_fn(|row| {
+                    Lane(std::array::from_fn(|place| {
+                        let (row, column) = (first + row, lane * LANES + place);
+                        match row.max(column) < dim {
+                            true => entry(row.min(column), row.max(column)),
+                            false => 0.0,
+                        }
+                    }))
+                }));
+            }
         }
         Self {
-            theta: vec![0.0; dim],
+            dim,
+            theta,
             inverse,
         }
     }
 
-    /// θ.
-    pub(crate) fn theta(&self) -> &[f64] {
-        &self.theta
+    /// How many features there are.
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Makes `out` hold θ.
+    pub(crate) fn copy_theta(&self, out: &mut Vec<f64>) {
+        out.clear();
+        out.extend(self.theta.iter().flat_map(|lane| lane.0).take(self.dim));
     }
 
     /// θ·φ.
-    pub(crate) fn predict(&self, phi: &[f64]) -> f64 {
-        lanes::dot(&self.theta, phi)
+    #[inline(always)]
+    pub(crate) fn predict(&self, phi: &[Lane]) -> f64 {
+        dot(&self.theta, phi)
     }
 
-    /// Learns an example; `gain` is scratch space as long as φ.
-    pub(crate) fn learn(&mut self, phi: &[f64], y: f64, weight: f64, gain: &mut [f64]) {
-        if weight <= 0.0 {
-            return;
+    /// Learns an example.
+    pub(crate) fn learn(&mut self, phi: &[Lane], y: f64, weight: f64, scratch: &mut Scratch) {
+        if 0.0 < weight {
+            let weight = weight.min(MOST_WEIGHT);
+            update(&mut self.theta, &mut self.inverse, phi, y, weight, scratch);
         }
-        let weight = weight.min(MOST_WEIGHT);
-        multiply(&self.inverse, phi, gain);
-        // Rounding may not make φᵀA⁻¹φ negative.
-        let spread = lanes::dot(gain, phi).max(0.0);
-        let scale = weight / (1.0 + weight * spread);
-        let step = scale * (y - self.predict(phi));
-        for (theta, gain) in self.theta.iter_mut().zip(&*gain) {
-            *theta += step * gain;
-        }
-        subtract_square(&mut self.inverse, scale, gain);
     }
 
     /// Divides the weights of all past examples by `factor`, which is at least 1. No feature gets a larger variance than it
     /// had before any example.
     pub(crate) fn forget(&mut self, factor: f64) {
-        let dim = self.theta.len();
-        let mut limits = vec![0.0; dim];
-        let mut rest = &self.inverse[..];
-        for (limit, length) in limits.iter_mut().zip((1..=dim).rev()) {
-            *limit = (1.0 / (LAMBDA * factor * rest[0])).min(1.0).sqrt();
-            rest = &rest[length..];
+        let mut limits = padded(self.dim);
+        let limit = |variance: f64| (1.0 / LAMBDA).min(factor * variance) / variance;
+        for (place, variance) in self.variances().enumerate() {
+            limits[place / LANES].0[place % LANES] = limit(variance).sqrt();
         }
         let mut rest = &mut self.inverse[..];
-        for row in 0..dim {
-            let (entries, others) = rest.split_at_mut(dim - row);
-            let own = factor * limits[row];
-            for (entry, limit) in entries.iter_mut().zip(&limits[row..]) {
-                *entry *= own * limit;
+        for (first, lanes) in panels(self.dim) {
+            let (panel, others) = rest.split_at_mut(lanes.len());
+            let own: [f64; ROWS] = rows(&limits, first);
+            for (block, limits) in panel.iter_mut().zip(&limits[lanes]) {
+                for (entries, own) in block.iter_mut().zip(own) {
+                    for (entry, limit) in entries.0.iter_mut().zip(limits.0) {
+                        *entry *= own * limit;
+                    }
+                }
             }
             rest = others;
         }
@@ -87,36 +155,94 @@ impl LeastSquares {
 
     /// Takes `more` features after the others, as if it had never met them.
     pub(crate) fn grow(&mut self, more: usize) {
-        let dim = self.theta.len();
-        let mut grown = Self::new(dim + more);
-        grown.theta[..dim].copy_from_slice(&self.theta);
-        let (mut old, mut new) = (&self.inverse[..], &mut grown.inverse[..]);
-        for row in 0..dim {
-            let (entries, others) = old.split_at(dim - row);
-            let (into, rest) = new.split_at_mut(dim + more - row);
-            into[..entries.len()].copy_from_slice(entries);
-            (old, new) = (others, rest);
-        }
-        *self = grown;
+        let (old, dim) = (self.dim, self.dim + more);
+        let Saved { theta, inverse } = self.clone().into();
+        let mut lanes = padded(dim);
+        fill(&mut lanes, &theta);
+        *self = Self::with(dim, lanes, |row, column| match column < old {
+            true => inverse[place(old, row, column)],
+            false if row == column => 1.0 / LAMBDA,
+            false => 0.0,
+        });
+    }
+
+    /// The diagonal of A⁻¹.
+    fn variances(&self) -> impl Iterator<Item = f64> {
+        let mut start = 0;
+        let panels = panels(self.dim).map(move |(first, lanes)| {
+            let panel = start;
+            start += lanes.len();
+            (first, panel)
+        });
+        panels.flat_map(move |(first, panel)| {
+            let rows = first..(first + ROWS).min(self.dim);
+            rows.map(move |row| self.inverse[panel][row - first].0[row % LANES])
+        })
     }
 
     /// An error unless this is a state of as many features.
     pub(crate) fn check(&self, dim: usize) -> Result<(), LoadError> {
-        let finite = |number: f64| number.abs() <= 1e100;
-        saved_state::expect_numbers("weights", &self.theta, dim, finite)?;
+        saved_state::expect_same("features of a regression:", &self.dim, &dim)?;
+        let theta = self.theta.iter().flat_map(|lane| lane.0);
+        if let Some(weight) = theta.into_iter().find(|weight| !(weight.abs() <= 1e100)) {
+            return Err(LoadError::Invalid(format!("a weight is {weight}")));
+        }
         let most = 1.01 / LAMBDA;
-        saved_state::expect_numbers("variances", &self.inverse, size(dim), |entry| {
-            entry.abs() <= most
-        })?;
-        let mut rest = &self.inverse[..];
-        for length in (1..=dim).rev() {
-            if rest[0] <= 0.0 {
-                return Err(LoadError::Invalid("a variance is not positive".into()));
-            }
-            rest = &rest[length..];
+        let mut entries = self.inverse.iter().flatten().flat_map(|lane| lane.0);
+        if let Some(entry) = entries.find(|entry| !(entry.abs() <= most)) {
+            return Err(LoadError::Invalid(format!("a covariance is {entry}")));
+        }
+        if self.variances().any(|variance| variance <= 0.0) {
+            return Err(LoadError::Invalid("a variance is not positive".into()));
         }
         Ok(())
     }
+}
+
+/// What is saved: θ, and the upper half of A⁻¹, row after row.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    theta: Vec<f64>,
+    inverse: Vec<f64>,
+}
+
+impl From<LeastSquares> for Saved {
+    fn from(squares: LeastSquares) -> Self {
+        let dim = squares.dim;
+        let mut theta: Vec<f64> = squares.theta.iter().flat_map(|lane| lane.0).collect();
+        theta.truncate(dim);
+        let mut inverse = Vec::with_capacity(size(dim));
+        let mut rest = &squares.inverse[..];
+        for (first, lanes) in panels(dim) {
+            let (panel, others) = rest.split_at(lanes.len());
+            for row in first..(first + ROWS).min(dim) {
+                let entries = panel.iter().flat_map(|block| block[row - first].0);
+                let before = row - lanes.start * LANES;
+                inverse.extend(entries.skip(before).take(dim - row));
+            }
+            rest = others;
+        }
+        Self { theta, inverse }
+    }
+}
+
+impl TryFrom<Saved> for LeastSquares {
+    type Error = LoadError;
+
+    fn try_from(Saved { theta, inverse }: Saved) -> Result<Self, LoadError> {
+        let dim = theta.len();
+        saved_state::expect_same("variances:", &inverse.len(), &size(dim))?;
+        let mut lanes = padded(dim);
+        fill(&mut lanes, &theta);
+        Ok(Self::with(dim, lanes, |row, column| {
+            inverse[place(dim, row, column)]
+        }))
+    }
+}
+
+/// Where an entry of the upper half of a matrix is saved; the column is not before the row.
+fn place(dim: usize, row: usize, column: usize) -> usize {
+    row * dim - row * row.saturating_sub(1) / 2 + column - row
 }
 
 /// How many entries the upper half of a matrix has.
@@ -124,33 +250,108 @@ pub(crate) fn size(dim: usize) -> usize {
     dim * (dim + 1) / 2
 }
 
-/// out ← Mv for a symmetric M, given by its upper half.
-#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
-fn multiply(upper: &[f64], v: &[f64], out: &mut [f64]) {
-    out.fill(0.0);
-    let mut rest = upper;
-    for row in 0..v.len() {
-        let (entries, others) = rest.split_at(v.len() - row);
-        out[row] += lanes::dot(entries, &v[row..]);
-        let own = v[row];
-        for (out, entry) in out[row + 1..].iter_mut().zip(&entries[1..]) {
-            *out += own * entry;
-        }
-        rest = others;
+/// Σ aᵢ bᵢ.
+#[inline(always)]
+fn dot(a: &[Lane], b: &[Lane]) -> f64 {
+    let mut sums = [0.0; LANES];
+    for (a, b) in a.iter().zip(b) {
+        add(&mut sums, a, b);
+    }
+    tree(sums)
+}
+
+/// Adds products to their lanes.
+#[inline(always)]
+fn add(sums: &mut [f64; LANES], a: &Lane, b: &Lane) {
+    for (sum, (a, b)) in sums.iter_mut().zip(a.0.iter().zip(&b.0)) {
+        *sum += a * b;
     }
 }
 
-/// M −= scale · kkᵀ for a symmetric M, given by its upper half.
+/// The numbers of a panel's rows.
+#[inline(always)]
+fn rows(of: &[Lane], first: usize) -> [f64; ROWS] {
+    let start = first % LANES;
+    std::array::from_fn(|row| of[first / LANES].0[start + row])
+}
+
+/// One example, for θ and A⁻¹.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
-fn subtract_square(upper: &mut [f64], scale: f64, k: &[f64]) {
-    let mut rest = upper;
-    for row in 0..k.len() {
-        let (entries, others) = rest.split_at_mut(k.len() - row);
-        let own = scale * k[row];
-        for (entry, k) in entries.iter_mut().zip(&k[row..]) {
-            *entry -= own * k;
+fn update(
+    theta: &mut [Lane],
+    inverse: &mut [[Lane; ROWS]],
+    phi: &[Lane],
+    y: f64,
+    weight: f64,
+    Scratch { gain, sums }: &mut Scratch,
+) {
+    multiply(inverse, phi, sums, gain);
+    // Rounding may not make φᵀA⁻¹φ negative.
+    let spread = dot(gain, phi).max(0.0);
+    let scale = weight / (1.0 + weight * spread);
+    let step = scale * (y - dot(theta, phi));
+    let root = scale.sqrt();
+    for (theta, gain) in theta.iter_mut().zip(gain.iter_mut()) {
+        for lane in 0..LANES {
+            theta.0[lane] += step * gain.0[lane];
+            gain.0[lane] *= root;
         }
-        rest = others;
+    }
+    subtract_square(inverse, gain);
+}
+
+/// out ← Mv for a symmetric M, given by its panels. `sums` is scratch space.
+#[inline(always)]
+fn multiply(panels: &[[Lane; ROWS]], v: &[Lane], sums: &mut [[Lane; ROWS]], out: &mut [Lane]) {
+    out.fill(Lane::default());
+    let (mut rest, mut first) = (panels, 0);
+    for sums in &mut *sums {
+        let diagonal = first / LANES;
+        let (panel, others) = rest.split_at(v.len() - diagonal);
+        let own = rows(v, first);
+        let mut lanes = [Lane::default(); ROWS];
+        for row in 0..ROWS {
+            add(&mut lanes[row].0, &panel[0][row], &v[diagonal]);
+        }
+        // Beyond the diagonal each entry stands for two.
+        let beyond = panel[1..].iter().zip(&v[diagonal + 1..]);
+        for ((block, v), out) in beyond.zip(&mut out[diagonal + 1..]) {
+            let mut other = *out;
+            for row in 0..ROWS {
+                add(&mut lanes[row].0, &block[row], v);
+                for lane in 0..LANES {
+                    other.0[lane] += own[row] * block[row].0[lane];
+                }
+            }
+            *out = other;
+        }
+        *sums = lanes;
+        (rest, first) = (others, first + ROWS);
+    }
+    // In a loop of its own: done above, the compiler would not vectorize that loop.
+    for (row, sums) in sums.as_flattened().iter().enumerate() {
+        out[row / LANES].0[row % LANES] += tree(sums.0);
+    }
+}
+
+/// M −= kkᵀ for a symmetric M, given by its panels.
+#[inline(always)]
+fn subtract_square(panels: &mut [[Lane; ROWS]], k: &[Lane]) {
+    let (mut rest, mut first) = (panels, 0);
+    while !rest.is_empty() {
+        let diagonal = first / LANES;
+        let (panel, others) = rest.split_at_mut(k.len() - diagonal);
+        let own = rows(k, first);
+        for (block, k) in panel.iter_mut().zip(&k[diagonal..]) {
+            let mut changed = *block;
+            for row in 0..ROWS {
+                for lane in 0..LANES {
+                    changed[row].0[lane] -= own[row] * k.0[lane];
+                }
+            }
+            *block = changed;
+        }
+        (rest, first) = (others, first + ROWS);
     }
 }
 
@@ -161,8 +362,20 @@ mod tests {
 
     const DIM: usize = 5;
 
+    type Seen = ([f64; DIM], f64, f64);
+
+    fn lanes(phi: &[f64]) -> Vec<Lane> {
+        let mut lanes = padded(phi.len());
+        fill(&mut lanes, phi);
+        lanes
+    }
+
+    fn learn(squares: &mut LeastSquares, (phi, y, w): &Seen) {
+        squares.learn(&lanes(phi), *y, *w, &mut Scratch::new(DIM));
+    }
+
     /// Examples (φ, y, w).
-    fn examples(n: usize) -> Vec<([f64; DIM], f64, f64)> {
+    fn examples(n: usize) -> Vec<Seen> {
         let mut rng = EventRng::new(1, 0, Stream::World);
         let mut example = || {
             let phi = std::array::from_fn(|_| rng.unit() - 0.5);
@@ -172,14 +385,14 @@ mod tests {
     }
 
     /// Aθ − b, with each example's weight divided by `forgotten` once for each later one.
-    fn excess(squares: &LeastSquares, examples: &[([f64; DIM], f64, f64)], forgotten: f64) -> f64 {
+    fn excess(squares: &LeastSquares, examples: &[Seen], forgotten: f64) -> f64 {
         let mut left = [0.0; DIM];
-        for (place, theta) in squares.theta.iter().enumerate() {
-            left[place] = LAMBDA * theta;
+        for (left, theta) in left.iter_mut().zip(&squares.theta[0].0) {
+            *left = LAMBDA * theta;
         }
         for (age, (phi, y, w)) in examples.iter().rev().enumerate() {
             let weight = w / forgotten.powi(age as i32);
-            let error = squares.predict(phi) - y;
+            let error = squares.predict(&lanes(phi)) - y;
             for (left, phi) in left.iter_mut().zip(phi) {
                 *left += weight * error * phi;
             }
@@ -187,10 +400,10 @@ mod tests {
         left.iter().map(|v| v.abs()).fold(0.0, f64::max)
     }
 
-    fn taught(examples: &[([f64; DIM], f64, f64)]) -> LeastSquares {
+    fn taught(examples: &[Seen]) -> LeastSquares {
         let mut squares = LeastSquares::new(DIM);
-        for (phi, y, w) in examples {
-            squares.learn(phi, *y, *w, &mut [0.0; DIM]);
+        for example in examples {
+            learn(&mut squares, example);
         }
         squares
     }
@@ -209,9 +422,9 @@ mod tests {
     fn what_is_forgotten_counts_less() {
         let examples = examples(2_000);
         let mut squares = LeastSquares::new(DIM);
-        for (phi, y, w) in &examples {
+        for example in &examples {
             squares.forget(1.01);
-            squares.learn(phi, *y, *w, &mut [0.0; DIM]);
+            learn(&mut squares, example);
         }
         // A prior that is not forgotten stands for one example in some hundred.
         let last = excess(&squares, &examples, 1.01);
@@ -231,9 +444,9 @@ mod tests {
             forgets.forget(1.0 + 1.0 / 200.0);
             for (squares, error) in [&mut keeps, &mut forgets].into_iter().zip(&mut errors) {
                 if 2_800 <= n {
-                    *error += (squares.predict(phi) - y).powi(2);
+                    *error += (squares.predict(&lanes(phi)) - y).powi(2);
                 }
-                squares.learn(phi, y, 1.0, &mut [0.0; DIM]);
+                learn(squares, &(*phi, y, 1.0));
             }
         }
         assert!(100.0 * errors[1] < errors[0], "{errors:?}");
@@ -247,7 +460,7 @@ mod tests {
         }
         squares.check(DIM).expect("as before any example");
         let again = examples(1)[0];
-        squares.learn(&again.0, 1.0, 1e30, &mut [0.0; DIM]);
-        assert!((squares.predict(&again.0) - 1.0).abs() < 1e-4);
+        learn(&mut squares, &(again.0, 1.0, 1e30));
+        assert!((squares.predict(&lanes(&again.0)) - 1.0).abs() < 1e-4);
     }
 }

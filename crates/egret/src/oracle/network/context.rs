@@ -8,7 +8,7 @@ use crate::oracle::{
     network::{
         feature_scale::{self, FeatureScale},
         later_columns::{self, LaterColumns},
-        replay_memory::STEP,
+        replay_memory::{ReplayMemory, STEP},
         wide_layer::{self, WideLayer},
     },
     optimizer::{adam::Adam, init::check_parameters},
@@ -278,6 +278,26 @@ impl ContextNetwork {
         }
     }
 
+    /// As [`forward_step`](Self::forward_step), of past events.
+    pub(crate) fn forward_past(&mut self, memory: &mut ReplayMemory, places: [usize; STEP]) {
+        match &self.input {
+            Input::Dense(scale) if self.later.is_empty() => {
+                let mut values = std::mem::take(&mut self.values);
+                let [s, h1, h2, y] = &mut values;
+                let dim = scale.dim();
+                for (row, place) in places.into_iter().enumerate() {
+                    memory.scale(place, scale, &mut s[row * dim..][..dim]);
+                }
+                apply(self.layers[0], &self.parameters, s, h1, STEP);
+                self.finish([h1, h2, y], STEP);
+                self.values = values;
+            }
+            _ => {
+                self.forward_step(memory.contexts(places));
+            }
+        }
+    }
+
     /// y of each context, row after row.
     pub(crate) fn forward_step(&mut self, xs: [&Context; STEP]) -> &[f32] {
         let mut values = std::mem::take(&mut self.values);
@@ -428,24 +448,17 @@ fn apply_rows<const R: usize>(layer: Layer, parameters: &[f32], inputs: &[f32], 
     let (n, m) = (layer.inputs, layer.outputs);
     let (biases, weights) = layer.split(parameters);
     let rows: [&[f32]; R] = std::array::from_fn(|row| &inputs[row * n..][..n]);
-    let whole = m / UNITS * UNITS;
-    for unit in (0..whole).step_by(UNITS) {
-        let bias: [f32; UNITS] = biases[unit..unit + UNITS].try_into().expect("sixteen");
-        let mut sums = [bias; R];
-        for (input, weights) in weights.chunks_exact(m).enumerate() {
-            let weights: &[f32; UNITS] = weights[unit..unit + UNITS].try_into().expect("sixteen");
-            for row in 0..R {
-                let value = rows[row][input];
-                for unit in 0..UNITS {
-                    sums[row][unit] += value * weights[unit];
-                }
-            }
-        }
-        for (row, sums) in sums.iter().enumerate() {
-            out[row * m + unit..][..UNITS].copy_from_slice(sums);
-        }
+    let mut unit = 0;
+    // One row alone leaves registers for more outputs.
+    while R == 1 && unit + 2 * UNITS <= m {
+        apply_units::<R, { 2 * UNITS }>(layer, parameters, rows, unit, out);
+        unit += 2 * UNITS;
     }
-    for unit in whole..m {
+    while unit + UNITS <= m {
+        apply_units::<R, UNITS>(layer, parameters, rows, unit, out);
+        unit += UNITS;
+    }
+    for unit in unit..m {
         for (row, inputs) in rows.into_iter().enumerate() {
             let mut sum = biases[unit];
             for (input, value) in inputs.iter().enumerate() {
@@ -453,6 +466,33 @@ fn apply_rows<const R: usize>(layer: Layer, parameters: &[f32], inputs: &[f32], 
             }
             out[row * m + unit] = sum;
         }
+    }
+}
+
+/// U outputs of R rows, from `unit` on.
+#[inline(always)]
+fn apply_units<const R: usize, const U: usize>(
+    layer: Layer,
+    parameters: &[f32],
+    rows: [&[f32]; R],
+    unit: usize,
+    out: &mut [f32],
+) {
+    let m = layer.outputs;
+    let (biases, weights) = layer.split(parameters);
+    let bias: [f32; U] = biases[unit..unit + U].try_into().expect("as many");
+    let mut sums = [bias; R];
+    for (input, weights) in weights.chunks_exact(m).enumerate() {
+        let weights: &[f32; U] = weights[unit..unit + U].try_into().expect("as many");
+        for row in 0..R {
+            let value = rows[row][input];
+            for unit in 0..U {
+                sums[row][unit] += value * weights[unit];
+            }
+        }
+    }
+    for (row, sums) in sums.iter().enumerate() {
+        out[row * m + unit..][..U].copy_from_slice(sums);
     }
 }
 

@@ -94,6 +94,12 @@ impl FeatureScale {
         scale(values, &self.state.means, &self.inverses, out);
     }
 
+    /// As [`apply`](Self::apply), to the sums of two numbers for each feature.
+    pub(crate) fn apply_to_sum(&self, a: &[f32], b: &[f32], out: &mut [f32]) {
+        let (a, b) = (&a[self.first..][..out.len()], &b[self.first..][..out.len()]);
+        scale_sum(a, b, &self.state.means, &self.inverses, out);
+    }
+
     /// The state that [`restore`](Self::restore) takes.
     pub(crate) fn state(&self) -> &State {
         &self.state
@@ -153,6 +159,15 @@ fn scale(values: &[f64], means: &[f64], inverses: &[f64], out: &mut [f32]) {
         out.iter_mut().zip(values).zip(means.iter().zip(inverses))
     {
         *out = scaled(*value, *mean, *inverse);
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn scale_sum(a: &[f32], b: &[f32], means: &[f64], inverses: &[f64], out: &mut [f32]) {
+    for (((out, a), b), (mean, inverse)) in
+        (out.iter_mut().zip(a).zip(b)).zip(means.iter().zip(inverses))
+    {
+        *out = scaled(f64::from(*a) + f64::from(*b), *mean, *inverse);
     }
 }
 

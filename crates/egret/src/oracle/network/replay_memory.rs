@@ -1,9 +1,13 @@
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use crate::codec::{LoadError, saved_state};
 use crate::event::{Context, ContextError};
 use crate::numeric::{EventRng, Stream};
-use crate::oracle::{Example, network::context::MOST_DENSE};
+use crate::oracle::{
+    Example,
+    network::{context::MOST_DENSE, feature_scale::FeatureScale},
+};
 
 /// The last [`CAPACITY`] events, for a network to learn from more than once.
 ///
@@ -35,7 +39,7 @@ pub(crate) struct Event<'a> {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Past {
     x: Held,
-    pub(crate) action: Vec<f32>,
+    pub(crate) action: SmallVec<[f32; 4]>,
     pub(crate) loss: f32,
     pub(crate) weight: f32,
 }
@@ -93,18 +97,33 @@ impl ReplayMemory {
         step
     }
 
-    /// The events at places that [`add`](Self::add) gave, and their contexts.
-    pub(crate) fn get(&mut self, places: [usize; STEP]) -> ([&Past; STEP], [&Context; STEP]) {
+    /// The events at places that [`add`](Self::add) gave.
+    pub(crate) fn events(&self, places: [usize; STEP]) -> [&Past; STEP] {
+        places.map(|place| &self.past[place])
+    }
+
+    /// Their contexts.
+    pub(crate) fn contexts(&mut self, places: [usize; STEP]) -> [&Context; STEP] {
+        for (row, place) in places.into_iter().enumerate() {
+            self.read(place, row);
+        }
+        std::array::from_fn(|row| &self.read[row])
+    }
+
+    /// Writes the scaled features of the context at one place, without a copy of those held dense.
+    pub(crate) fn scale(&mut self, place: usize, scale: &FeatureScale, out: &mut [f32]) {
+        match &self.past[place].x {
+            Held::Dense(differences) => scale.apply_to_sum(&self.origin, differences, out),
+            Held::Sparse(..) => scale.apply(self.read(place, 0), out),
+        }
+    }
+
+    /// The context at one place, in the memory of a row.
+    fn read(&mut self, place: usize, row: usize) -> &Context {
         let none = || Context::dense(Vec::new()).expect("no number is infinite");
         self.read.resize_with(STEP, none);
-        for (x, place) in self.read.iter_mut().zip(places) {
-            self.past[place].x.read(&self.origin, x);
-        }
-        let (past, read) = (&self.past, &self.read);
-        (
-            places.map(|place| &past[place]),
-            std::array::from_fn(|row| &read[row]),
-        )
+        self.past[place].x.read(&self.origin, &mut self.read[row]);
+        &self.read[row]
     }
 
     /// An error unless its events have `action_dim` numbers of an action, and as many features as contexts have, or had
@@ -249,7 +268,7 @@ mod tests {
 
     /// The contexts at places.
     fn contexts(memory: &mut ReplayMemory, places: [usize; STEP]) -> [Context; STEP] {
-        memory.get(places).1.map(Context::clone)
+        memory.contexts(places).map(Context::clone)
     }
 
     fn taught(events: usize) -> ReplayMemory {
