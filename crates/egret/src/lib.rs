@@ -32,6 +32,8 @@
 //! | you choose                             | space                             | action     |
 //! |----------------------------------------|-----------------------------------|------------|
 //! | a number: a price, a dose, a bid       | [`Interval`]                      | `f64`      |
+//! | a number whose ratios matter: a timeout | [`LogInterval`]                   | `f64`      |
+//! | whole numbers or steps: cents, retries | [`Steps`]                         | `f64`      |
 //! | a number, and know where to look first | [`TruncatedNormal`], [`BetaPrior`] | `f64`     |
 //! | several numbers at once: knobs         | [`UniformBox`]                    | [`Vector`] |
 //! | shares of a whole: a budget            | [`Dirichlet`]                     | [`Vector`] |
@@ -246,8 +248,8 @@ pub use explorer::{
 pub use learner::{ExampleWeight, LearnError, Learner, ReplayError, Settings, SettingsError};
 pub use measure::{
     BetaPrior, BoxError, Catalogue, CatalogueError, Dirichlet, DirichletError, Interval,
-    LineMeasure, MeasureFn, Product, ReferenceMeasure, Support, TruncatedNormal, UniformBox,
-    UniformSphere,
+    LineMeasure, LogInterval, MeasureFn, Product, ReferenceMeasure, Steps, Support,
+    TruncatedNormal, UniformBox, UniformSphere,
 };
 pub use model::{
     ActionError, ActionKind, ActionSpace, AnyAction, AnyModel, Contexts, DecisionLoop,
@@ -265,7 +267,7 @@ pub use oracle::{
     FourierSettings, FunctionOnInterval, FunctionOracle, GrowError, JointFeatures, LatentOutcome,
     LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LocalRegression,
     LocalSettings, LossCurve, MonotonePieces, NamedFeatures, NanPrediction, NetworkArgmin,
-    OracleSpec, OracleSpecError, OracleTextError, PiecewiseConstant, RegressionOracle,
+    OnQuantiles, OracleSpec, OracleSpecError, OracleTextError, PiecewiseConstant, RegressionOracle,
     ScalarFeatures, Scaling, VectorFeatures, features_from,
 };
 pub use sampling::{Igw, NormalizingConstant, RelativeError, SampleError};

@@ -5,7 +5,8 @@
 //!
 //! | actions                | measures                                               |
 //! |------------------------|--------------------------------------------------------|
-//! | numbers of an interval | [`Interval`], [`TruncatedNormal`], [`BetaPrior`]       |
+//! | numbers of an interval | [`Interval`], [`LogInterval`], [`TruncatedNormal`], [`BetaPrior`] |
+//! | numbers in steps       | [`Steps`]                                              |
 //! | vectors                | [`UniformBox`], [`UniformSphere`], [`Dirichlet`]       |
 //! | items of a list        | [`Catalogue`]                                          |
 //! | pairs, your own        | [`Product`], [`MeasureFn`], or [`ReferenceMeasure`]    |
@@ -24,6 +25,8 @@ pub use catalogue::{Catalogue, CatalogueError};
 pub use dirichlet::{Dirichlet, DirichletError};
 pub use line::beta_prior::BetaPrior;
 pub use line::interval::Interval;
+pub use line::log_interval::LogInterval;
+pub use line::steps::Steps;
 pub use line::truncated_normal::TruncatedNormal;
 pub use measure_fn::MeasureFn;
 pub use product::Product;
@@ -75,14 +78,18 @@ pub enum Support {
     Unknown,
 }
 
-/// A continuous distribution on an interval, as exact integrals over actions need it.
-pub trait LineMeasure {
+/// A distribution on an interval, as exact integrals over actions need it: continuous, or on [`Steps`].
+pub trait LineMeasure: Send + Sync {
     /// The ends of the interval.
     fn bounds(&self) -> (f64, f64);
-    /// μ((−∞, a]).
+    /// μ((−∞, a)): what lies below.
     fn cdf(&self, a: f64) -> f64;
-    /// Replaces each u ∈ [0, 1] by the action a with cdf(a) = u.
+    /// Replaces each u ∈ [0, 1] by the action a with cdf(a) = u, or by the step that u is a part of.
     fn quantiles(&self, u: &mut [f64]);
+    /// The steps, if the distribution is on them. It is continuous otherwise.
+    fn steps(&self) -> Option<&Steps> {
+        None
+    }
 }
 
 /// The volume, or `Unknown` where it is too large or too small for an `f64`.

@@ -16,6 +16,7 @@ mod normalizers;
 mod own_normalizer;
 mod regret;
 mod sampler;
+mod scales;
 mod weights;
 mod wide_contexts;
 mod worlds;
