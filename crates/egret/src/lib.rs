@@ -237,9 +237,10 @@ pub use codec::{LoadError, ShortText, ShortTextError};
 pub use event::{
     Action, Batch, Categories, Context, ContextError, Density, Direction, FeatureCounts,
     FeatureError, FeatureSchema, FeatureValue, Features, Field, FieldCounts, FieldKind,
-    Interaction, Item, ItemSet, KnobValue, LogRule, Loss, MixedAction, MixedActionError,
-    NumberScale, Objective, ObjectiveTextError, Outcome, OutcomeError, Outside, Propensity,
-    PseudoLoss, RepeatedItem, SchemaError, SchemaSample, Vector, Vectors, Weight,
+    Interaction, Item, ItemLimits, ItemSet, KnobLimits, KnobValue, Limits, LimitsError, LogRule,
+    Loss, MixedAction, MixedActionError, NumberScale, Objective, ObjectiveTextError, Outcome,
+    OutcomeError, Outside, Propensity, PseudoLoss, RepeatedItem, SchemaError, SchemaSample, Vector,
+    Vectors, Weight,
 };
 pub use explorer::{
     CappedDraw, CappedIgw, Corral, CorralUpdate, DecideError, Decision, DensityKind, Explorer,
@@ -253,8 +254,8 @@ pub use measure::{
 };
 pub use model::{
     ActionError, ActionKind, ActionSpace, AnyAction, AnyModel, Contexts, DecisionLoop,
-    EmbeddingRows, EventLog, ItemLimits, Items, ItemsError, Kind, KindError, Knob, KnobLimits,
-    Limits, LimitsError, LoopError, Model, ModelError, ModelSpec, NoLog, Space, SpaceError,
+    EmbeddingRows, EventLog, Items, ItemsError, Kind, KindError, Knob, LoopError, Model,
+    ModelError, ModelSpec, NoLog, Space, SpaceError,
 };
 pub use normalizer::{
     BettingMartingale, Certificate, CertifiedBy, DrawBuffers, Draws, FixedSample,

@@ -432,9 +432,6 @@ impl Scan<'_> {
             );
             return Err(JobError::field(place, "objective", problem));
         }
-        if record.limits.is_some() && !self.checked.needs_no_measure() {
-            return Err(JobError::limits(place, "evaluate"));
-        }
         match (&self.space, &record.mu) {
             (Some(space), Some(found)) if !Arc::ptr_eq(space, found) && space != found => {
                 Err(JobError::field(

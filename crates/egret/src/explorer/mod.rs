@@ -49,7 +49,8 @@ use crate::sampling::{
 /// | `EpsilonGreedy` | neither | a catalogue, or an oracle that knows its argmin  | on a catalogue             |
 /// | `SquareCb`      | γ       | a catalogue                                      | yes                        |
 ///
-/// Explorers without τ ignore the grid in the settings and state τ = 1.
+/// Explorers without τ ignore the grid in the settings and state τ = 1. So does a decision that has one action to choose from,
+/// whoever explores: it is played with density 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Explorer {
     /// Algorithm 2 of the paper.

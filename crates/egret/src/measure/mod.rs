@@ -11,6 +11,7 @@
 //! | items of a list        | [`Catalogue`]                                          |
 //! | pairs, your own        | [`Product`], [`MeasureFn`], or [`ReferenceMeasure`]    |
 
+pub(crate) mod box_part;
 pub(crate) mod catalogue;
 #[cfg(test)]
 pub(crate) mod checks;
@@ -33,7 +34,7 @@ pub use product::Product;
 pub use uniform_box::{BoxError, UniformBox};
 pub use uniform_sphere::UniformSphere;
 
-use crate::event::Action;
+use crate::event::{Action, Limits, LimitsError};
 use crate::numeric::EventRng;
 
 /// μ(·|x), the measure that every density is taken against.
@@ -64,6 +65,13 @@ pub trait ReferenceMeasure<X: ?Sized, A: Action>: Send + Sync {
     /// The measure as a list of items, if it is one.
     fn catalogue(&self) -> Option<&Catalogue> {
         None
+    }
+
+    /// μ restricted to what a request allows, and renormalized: μ(· | limits). An error where the limits are no part of the
+    /// space or leave no action, and for measures that know no limits.
+    fn within(&self, limits: &Limits) -> Result<Box<dyn ReferenceMeasure<X, A>>, LimitsError> {
+        let problem = "numbers, boxes and items of a catalogue can be limited, and these actions are none of them";
+        Err(LimitsError::no_measure(limits, problem))
     }
 }
 

@@ -1,5 +1,5 @@
-use crate::event::{Vector, Vectors};
-use crate::measure::{ReferenceMeasure, Support, support_of};
+use crate::event::{Limits, LimitsError, Vector, Vectors};
+use crate::measure::{ReferenceMeasure, Support, box_part::BoxPart, support_of};
 use crate::numeric::{EventRng, OutOfRange, bounds::Bounds, uniform_index::UniformIndex};
 
 /// The uniform distribution on a box, a product of intervals.
@@ -84,6 +84,24 @@ impl<X: ?Sized> ReferenceMeasure<X, Vector> for UniformBox {
 
     fn support(&self) -> Support {
         support_of(self.sides.iter().map(Bounds::width).product())
+    }
+
+    fn within(&self, limits: &Limits) -> Result<Box<dyn ReferenceMeasure<X, Vector>>, LimitsError> {
+        let outside = || LimitsError::outside(limits, format!("the box {:?}", self.sides()));
+        let Limits::Box { sides } = limits else {
+            return Err(outside());
+        };
+        let part = |((low, high), all): (&(f64, f64), &Bounds)| {
+            all.low() <= *low && low <= high && *high <= all.high()
+        };
+        if sides.len() != self.dim() || !sides.iter().zip(&self.sides).all(part) {
+            return Err(outside());
+        }
+        let no_measure = |error| LimitsError::no_measure(limits, error);
+        if sides.iter().any(|(low, high)| low == high) {
+            return Ok(Box::new(BoxPart::new(sides).map_err(no_measure)?));
+        }
+        Ok(Box::new(Self::new(sides).map_err(no_measure)?))
     }
 }
 

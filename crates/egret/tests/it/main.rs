@@ -9,6 +9,7 @@ mod extremes;
 mod growth;
 mod hostile_input;
 mod largest_inverse_density;
+mod limits;
 mod model;
 mod named_features;
 mod named_items;

@@ -1,6 +1,10 @@
+use crate::event::{Limits, LimitsError};
 use crate::measure::{
     LineMeasure, ReferenceMeasure, Support,
-    line::strata::{append_quantiles, fill_stratified},
+    line::{
+        restricted,
+        strata::{append_quantiles, fill_stratified},
+    },
 };
 use crate::numeric::{EventRng, OutOfRange};
 
@@ -40,11 +44,15 @@ impl LogInterval {
             ratio,
             "[2^-26, 1): take an interval",
         )?;
-        Ok(Self {
+        Ok(Self::between(low, high))
+    }
+
+    fn between(low: f64, high: f64) -> Self {
+        Self {
             low,
             high,
             logs: log_of_ratio(high, low),
-        })
+        }
     }
 }
 
@@ -76,6 +84,10 @@ impl<X: ?Sized> ReferenceMeasure<X, f64> for LogInterval {
 
     fn as_line(&self) -> Option<&dyn LineMeasure> {
         Some(self)
+    }
+
+    fn within(&self, limits: &Limits) -> Result<Box<dyn ReferenceMeasure<X, f64>>, LimitsError> {
+        restricted(self, limits, |low, high| Ok(Self::between(low, high)))
     }
 }
 

@@ -1,3 +1,4 @@
+use crate::event::{Limits, LimitsError};
 use crate::measure::{
     LineMeasure, ReferenceMeasure, Support,
     line::strata::{append_quantiles, fill_stratified},
@@ -73,6 +74,42 @@ impl Steps {
             step,
             count: steps.round() as u32 + 1,
             scale: Scale::new(low, step),
+        })
+    }
+
+    /// One number.
+    pub(crate) fn single(value: f64) -> Self {
+        Self {
+            low: value,
+            high: value,
+            step: 1.0,
+            count: 1,
+            scale: Scale {
+                first: value,
+                stride: 0.0,
+                over: 1.0,
+            },
+        }
+    }
+
+    /// Those from `low` to `high`, both within the ends; none if there are none.
+    pub(crate) fn between(&self, low: f64, high: f64) -> Option<Self> {
+        let (first, last) = (self.place(low), self.place(high));
+        let end = f64::from(self.count - 1);
+        if !(-ROUNDING <= first && first <= last && last <= end + ROUNDING) {
+            return None;
+        }
+        let first = (first - ROUNDING).ceil().max(0.0);
+        let last = (last + ROUNDING).floor().min(end);
+        (first <= last).then(|| Self {
+            low: self.value(first as u32),
+            high: self.value(last as u32),
+            count: (last - first) as u32 + 1,
+            scale: Scale {
+                first: self.scale.first + first * self.scale.stride,
+                ..self.scale
+            },
+            ..*self
         })
     }
 
@@ -172,6 +209,23 @@ impl<X: ?Sized> ReferenceMeasure<X, f64> for Steps {
     fn as_line(&self) -> Option<&dyn LineMeasure> {
         Some(self)
     }
+
+    fn within(&self, limits: &Limits) -> Result<Box<dyn ReferenceMeasure<X, f64>>, LimitsError> {
+        let part = match *limits {
+            Limits::Interval { low, high } => self.between(low, high),
+            _ => None,
+        };
+        match part {
+            Some(part) => Ok(Box::new(part)),
+            None => Err(LimitsError::outside(
+                limits,
+                format!(
+                    "the steps of {} from {} to {}",
+                    self.step, self.low, self.high
+                ),
+            )),
+        }
+    }
 }
 
 impl LineMeasure for Steps {
@@ -262,6 +316,19 @@ mod tests {
     fn draws_replay() {
         check_replay(&steps(0.0, 1e6, 1.0));
         check_split(&steps(0.0, 1e6, 1.0));
+    }
+
+    #[test]
+    fn a_part_has_the_same_steps() {
+        let mu = steps(5.0, 50.0, 0.1);
+        let part = mu.between(5.25, 6.05).expect("eight of them");
+        assert_eq!((part.bounds(), part.count()), ((5.3, 6.0), 8));
+        assert!((0..8).all(|k| part.value(k) == mu.value(k + 3)));
+        assert_eq!(mu.between(5.31, 5.39), None);
+        assert_eq!(mu.between(4.9, 5.5), None);
+        let single = Steps::single(5.3);
+        assert_eq!((single.value(0), single.count()), (5.3, 1));
+        assert_eq!(single.index(5.3), Some(0));
     }
 
     #[test]
