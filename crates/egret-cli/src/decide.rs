@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use egret_jobs::decide::{ContextSource, DecideReport, DecideRequest, decide as run};
+use egret_jobs::decide::{ContextSource, DecideReport, DecideRequest, LimitsSource, decide as run};
 use egret_report::output;
 
 use crate::progress::JobBar;
@@ -23,6 +23,10 @@ pub struct DecideArgs {
     /// this model has decided before: a number that is used twice has the same random numbers
     #[arg(long, value_name = "N")]
     first_event: Option<u64>,
+    /// The column or JSON field that says what each request allows, in the form of the log: {"interval":{"low":9,"high":11}},
+    /// {"box":{"sides":[[0,1],[2,2]]}}, {"items":{"allowed":[3,7]}} or {"items":{"excluded":[5]}}. Empty or null allows all
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "limits")]
+    limits: Option<String>,
     /// Write the decisions to this file, not to the terminal
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -36,6 +40,9 @@ pub const EXAMPLES: &str = "\
 Each line has the number of the event, the action, and its density against the reference measure: log them with the
 outcome, and the log can be evaluated. The model does not learn here.
 
+With --limits an action is one that its request allows, and the density is against the reference measure restricted to
+that: log the limits too.
+
 Examples, after `egret demo`:
   egret decide egret-demo/customers.csv --model egret-demo/model.egret
   egret decide egret-demo/customers.csv --model egret-demo/model.egret --first-event 20000 -o prices.csv";
@@ -48,6 +55,7 @@ pub fn decide(args: &DecideArgs) -> Result<String> {
         model: args.model.clone(),
         contexts: ContextSource::Table(args.contexts.clone()),
         first_event: args.first_event,
+        limits: args.limits.clone().map(LimitsSource::Column),
     };
     let report = run(&request, &JobBar::new("deciding", args.json))?;
     if let Some(remark) = differing(report.features.as_ref()) {
@@ -78,17 +86,29 @@ pub fn decide(args: &DecideArgs) -> Result<String> {
 
 /// A header, then a line for each decision.
 fn csv(report: &DecideReport) -> String {
-    let mut text = String::from("event,action,density\n");
+    let limited = report.decisions.iter().any(|one| one.limits.is_some());
+    let mut text = String::from("event,action,density");
+    text += if limited { ",limits\n" } else { "\n" };
     for decided in &report.decisions {
         let density = decided.density.map_or(String::new(), |p| p.to_string());
-        let action = decided.action.to_string();
-        // A vector has commas of its own.
-        let action = if action.contains(',') {
-            format!("\"{action}\"")
-        } else {
-            action
-        };
-        text += &format!("{},{action},{density}\n", decided.event);
+        let action = cell(decided.action.to_string());
+        text += &format!("{},{action},{density}", decided.event);
+        if limited {
+            let limits = decided.limits.as_ref().map_or(String::new(), |limits| {
+                serde_json::to_string(limits).expect("numbers are written to memory")
+            });
+            text += &format!(",{}", cell(limits));
+        }
+        text.push('\n');
     }
     text
+}
+
+/// Vectors and limits have commas of their own, and so are in quotes, with theirs doubled.
+fn cell(text: String) -> String {
+    if text.contains(',') {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
 }

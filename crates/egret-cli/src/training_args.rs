@@ -14,7 +14,8 @@ pub struct LogArgs {
     /// Logs: files of Parquet, JSON lines or dsjson, and folders of them
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
-    /// The action space, where the log does not say it: interval:0,1 box:0,1,0,5 sphere:3 simplex:1,1,1 items:100
+    /// The action space, where the log does not say it: interval:0,1 log:1000,1000000000 steps:5,50,0.5
+    /// normal:MEAN,SD,LOW,HIGH beta:A,B,LOW,HIGH box:0,1,0,5 sphere:3 simplex:1,1,1 items:100
     #[arg(long, value_name = "SPACE")]
     pub space: Option<Space>,
     /// How named features become numbers: a feature schema as JSON [default: inferred from the log]

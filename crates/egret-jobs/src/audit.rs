@@ -103,9 +103,6 @@ fn audit_kind<A: ActionKind + Binnable>(
     while let Some((place, record)) = log.next(progress)? {
         check_space(&mut space, &place, &record)?;
         models.check(&place, &record)?;
-        if record.limits.is_some() {
-            return Err(JobError::limits(&place, "audit"));
-        }
         if !models.take_names && record.context.as_named().is_some() {
             return Err(JobError::field(&place, "context", ContextError::Named));
         }
@@ -278,6 +275,7 @@ fn audited<A: ActionKind>(
             });
             Recorded::DensityOnly {
                 action,
+                limits: record.limits.clone(),
                 propensity: record.propensity(),
                 draw,
             }

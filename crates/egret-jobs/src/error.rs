@@ -116,15 +116,6 @@ impl JobError {
         }
     }
 
-    /// A decision under limits, where densities over the whole space would be wrong.
-    pub(crate) fn limits(place: &Place, job: &str) -> Self {
-        let problem = format!(
-            "the request had limits, and this egret cannot {job} over a part of the action space: leave such records out, \
-             or evaluate densities in columns"
-        );
-        Self::field(place, "limits", problem)
-    }
-
     pub(crate) fn field(place: &Place, field: &str, problem: impl fmt::Display) -> Self {
         Self::Record {
             place: Place {

@@ -32,6 +32,8 @@
 //! | you choose                             | space                             | action     |
 //! |----------------------------------------|-----------------------------------|------------|
 //! | a number: a price, a dose, a bid       | [`Interval`]                      | `f64`      |
+//! | a number whose ratios matter: a timeout | [`LogInterval`]                   | `f64`      |
+//! | whole numbers or steps: cents, retries | [`Steps`]                         | `f64`      |
 //! | a number, and know where to look first | [`TruncatedNormal`], [`BetaPrior`] | `f64`     |
 //! | several numbers at once: knobs         | [`UniformBox`]                    | [`Vector`] |
 //! | shares of a whole: a budget            | [`Dirichlet`]                     | [`Vector`] |
@@ -235,9 +237,10 @@ pub use codec::{LoadError, ShortText, ShortTextError};
 pub use event::{
     Action, Batch, Categories, Context, ContextError, Density, Direction, FeatureCounts,
     FeatureError, FeatureSchema, FeatureValue, Features, Field, FieldCounts, FieldKind,
-    Interaction, Item, ItemSet, KnobValue, LogRule, Loss, MixedAction, MixedActionError,
-    NumberScale, Objective, ObjectiveTextError, Outcome, OutcomeError, Outside, Propensity,
-    PseudoLoss, RepeatedItem, SchemaError, SchemaSample, Vector, Vectors, Weight,
+    Interaction, Item, ItemLimits, ItemSet, KnobLimits, KnobValue, Limits, LimitsError, LogRule,
+    Loss, MixedAction, MixedActionError, NumberScale, Objective, ObjectiveTextError, Outcome,
+    OutcomeError, Outside, Propensity, PseudoLoss, RepeatedItem, SchemaError, SchemaSample, Vector,
+    Vectors, Weight,
 };
 pub use explorer::{
     CappedDraw, CappedIgw, Corral, CorralUpdate, DecideError, Decision, DensityKind, Explorer,
@@ -246,13 +249,13 @@ pub use explorer::{
 pub use learner::{ExampleWeight, LearnError, Learner, ReplayError, Settings, SettingsError};
 pub use measure::{
     BetaPrior, BoxError, Catalogue, CatalogueError, Dirichlet, DirichletError, Interval,
-    LineMeasure, MeasureFn, Product, ReferenceMeasure, Regions, Support, TruncatedNormal,
-    UniformBox, UniformSphere,
+    LineMeasure, LogInterval, MeasureFn, Product, ReferenceMeasure, Regions, Steps, Support,
+    TruncatedNormal, UniformBox, UniformSphere,
 };
 pub use model::{
     ActionError, ActionKind, ActionSpace, AnyAction, AnyModel, Contexts, DecisionLoop,
-    EmbeddingRows, EventLog, ItemLimits, Items, ItemsError, Kind, KindError, Knob, KnobLimits,
-    Limits, LimitsError, LoopError, Model, ModelError, ModelSpec, NoLog, Space, SpaceError,
+    EmbeddingRows, EventLog, Items, ItemsError, Kind, KindError, Knob, LoopError, Model,
+    ModelError, ModelSpec, NoLog, Space, SpaceError,
 };
 pub use normalizer::{
     BettingMartingale, Certificate, CertifiedBy, DrawBuffers, Draws, FixedSample,
@@ -265,8 +268,9 @@ pub use oracle::{
     FourierSettings, FunctionOnInterval, FunctionOracle, GrowError, JointFeatures, LatentOutcome,
     LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LocalRegression,
     LocalSettings, LossCurve, MonotonePieces, NamedFeatures, NanPrediction, NetworkArgmin,
-    OracleSpec, OracleSpecError, OracleTextError, PiecewiseConstant, QuadraticRegression,
-    QuadraticSettings, RegressionOracle, ScalarFeatures, Scaling, VectorFeatures, features_from,
+    OnQuantiles, OracleSpec, OracleSpecError, OracleTextError, PiecewiseConstant,
+    QuadraticRegression, QuadraticSettings, RegressionOracle, ScalarFeatures, Scaling,
+    VectorFeatures, features_from,
 };
 pub use sampling::{Igw, NormalizingConstant, RelativeError, SampleError};
 

@@ -571,6 +571,7 @@ fn damaged_files_ask_for_little() {
             let _ = model.learn(&Observed {
                 x: &x,
                 action,
+                limits: None,
                 loss: Loss::new(0.5).expect("in range"),
                 propensity: Propensity::PointMass,
                 tau: None,

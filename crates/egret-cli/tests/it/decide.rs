@@ -37,6 +37,41 @@ fn own(model: &Path, first: u64) -> Vec<(u64, String, f64)> {
 }
 
 #[test]
+fn limits_of_a_request_are_obeyed_and_printed() {
+    let (folder, model, _) = model("decide-limits");
+    let table = folder.join("limited.csv");
+    let rows = r#"size,limits,one
+3,"{""interval"":{""low"":2,""high"":2}}",0.5
+7,"{""interval"":{""low"":1,""high"":4}}",0.5
+1,,0.5
+"#;
+    fs::write(&table, rows).expect("written");
+    let decide = ["decide", text(&table), "--model", text(&model), "--limits"];
+    let csv = stdout(egret(&decide));
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("event,action,density,limits"));
+    let pinned = r#"0,2.0,1,"{""interval"":{""low"":2.0,""high"":2.0}}""#;
+    assert_eq!(lines.next(), Some(pinned));
+    let second = lines.next().expect("a line");
+    let action: f64 = second
+        .split(',')
+        .nth(1)
+        .expect("a cell")
+        .parse()
+        .expect("a number");
+    assert!((1.0..=4.0).contains(&action), "{second}");
+    assert!(lines.next().expect("a line").ends_with(','));
+    let error = refused(&[
+        "decide",
+        text(&table),
+        "--model",
+        text(&model),
+        "--limits=other",
+    ]);
+    assert!(error.contains("other"), "{error}");
+}
+
+#[test]
 fn decisions_are_printed_with_their_densities() {
     let (folder, model, table) = model("decide");
     let decide = ["decide", text(&table), "--model", text(&model)];

@@ -140,7 +140,9 @@ impl Smoothed for f64 {
         };
         let Space::Interval { low, high } = *scan.space()? else {
             return Err(
-                "a kernel needs an interval with a uniform reference measure, and the log has another".to_owned(),
+                "a kernel needs an interval with a uniform reference measure, and the log has another: its density would be \
+                 against the length of the action, not against mu"
+                    .to_owned(),
             );
         };
         let interval = Interval::new(low, high).map_err(|error| error.to_string())?;
@@ -429,9 +431,6 @@ impl Scan<'_> {
                 self.objective
             );
             return Err(JobError::field(place, "objective", problem));
-        }
-        if record.limits.is_some() && !self.checked.needs_no_measure() {
-            return Err(JobError::limits(place, "evaluate"));
         }
         match (&self.space, &record.mu) {
             (Some(space), Some(found)) if !Arc::ptr_eq(space, found) && space != found => {

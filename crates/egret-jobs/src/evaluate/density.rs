@@ -136,12 +136,19 @@ impl<A: Action> LoggedDensity<A> for OfPolicy<'_, A> {
         buffers: &mut PolicyBuffers<A>,
     ) -> Result<Answer, Problem> {
         let x = &event.record.context;
-        let density = self.policy.density(event.seed, x, event.action, buffers);
+        let limits = event.record.limits.as_ref();
+        let limited = limits.map(|limits| self.policy.within(limits)).transpose();
+        let limited = limited.map_err(|error| Problem {
+            field: Some("limits".to_owned()),
+            words: error.to_string(),
+        })?;
+        let policy = limited.as_deref().unwrap_or(&*self.policy);
+        let density = policy.density(event.seed, x, event.action, buffers);
         let predicted = match event.predictor {
             Predictor::Absent => None,
             Predictor::Model(model) => {
                 let (oracle, draws) = (model.oracle(), self.draws);
-                let mean = expected_loss(&*self.policy, oracle, event.seed, x, draws, buffers);
+                let mean = expected_loss(policy, oracle, event.seed, x, draws, buffers);
                 Some(mean.map_err(|error| error.to_string())?)
             }
             Predictor::Column(_) => {
@@ -221,14 +228,18 @@ impl LoggedDensity<f64> for AroundColumn {
         event: &Event<'_, f64>,
         _: &mut PolicyBuffers<f64>,
     ) -> Result<Answer, Problem> {
-        let center = event.column(&self.action)?;
+        let (mut kernel, mut center) = (self.kernel, event.column(&self.action)?);
+        if let Some(limits) = &event.record.limits {
+            kernel = kernel.within(limits).map_err(|error| error.to_string())?;
+            center = kernel.nearest(center);
+        }
         let predicted = match event.predictor {
             Predictor::Absent => None,
             Predictor::Model(model) => {
                 let points = (0..POINTS)
                     .map(|part| {
                         let share = (part as f64 + 0.5) / POINTS as f64;
-                        self.kernel.quantile(center, share)
+                        kernel.quantile(center, share)
                     })
                     .collect::<Result<Vec<_>, _>>()
                     .map_err(|error| error.to_string())?;
@@ -244,7 +255,7 @@ impl LoggedDensity<f64> for AroundColumn {
                 );
             }
         };
-        let density = self.kernel.density(center, *event.action);
+        let density = kernel.density(center, *event.action);
         Ok(Answer {
             density: density.map_err(|error| error.to_string())?,
             predicted,

@@ -83,6 +83,7 @@ impl OpenLog {
             counts.point_masses += u64::from(observed.propensity == Propensity::PointMass);
             let Observed {
                 action,
+                limits,
                 loss,
                 propensity,
                 tau,
@@ -91,6 +92,7 @@ impl OpenLog {
             all.push(Observed {
                 x: record.context,
                 action,
+                limits,
                 loss,
                 propensity,
                 tau,
@@ -138,9 +140,6 @@ fn check(
             "the log is over {space}, and this is over {own}: learn from each space by itself"
         );
         return Err(JobError::field(place, "mu", problem));
-    }
-    if record.limits.is_some() {
-        return Err(JobError::limits(place, "learn"));
     }
     space
         .check_action(&record.action)

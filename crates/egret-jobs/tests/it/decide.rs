@@ -1,7 +1,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use egret_jobs::decide::{ContextSource, DecideRequest, decide};
+use egret::Limits;
+use egret_jobs::decide::{ContextSource, DecideRequest, LimitsSource, decide};
 use egret_jobs::{JobError, Silent};
 use serde_json::json;
 use tempfile::TempDir;
@@ -20,6 +21,7 @@ fn request(model: PathBuf, contexts: ContextSource) -> DecideRequest {
         model,
         contexts,
         first_event: Some(1_000),
+        limits: None,
     }
 }
 
@@ -56,6 +58,99 @@ fn decisions_are_the_models_own() {
         let request = request(file.clone(), ContextSource::Table(table));
         assert_eq!(decide(&request, &Silent).expect("decisions"), report);
     }
+}
+
+/// Limits in the request, in a column, in a field beside named features or beside a list of numbers: all the same.
+#[test]
+fn actions_are_within_the_limits_of_their_request() {
+    let (folder, file) = model();
+    let contexts: Vec<_> = (0..12).map(x).collect();
+    let limits: Vec<Option<Limits>> = (0..12)
+        .map(|row| match row % 3 {
+            0 => None,
+            1 => Some(Limits::Interval {
+                low: 0.25,
+                high: 0.5,
+            }),
+            _ => Some(Limits::Interval {
+                low: 0.75,
+                high: 0.75,
+            }),
+        })
+        .collect();
+    let given = DecideRequest {
+        limits: Some(LimitsSource::Given(limits.clone())),
+        ..request(file.clone(), ContextSource::Given(contexts.clone()))
+    };
+    assert_request(&given);
+    let report = decide(&given, &Silent).expect("decisions");
+    let model = fresh();
+    for (row, decided) in report.decisions.iter().enumerate() {
+        assert_eq!(decided.limits, limits[row]);
+        let event = 1_000 + row as u64;
+        let own = match &limits[row] {
+            Some(limits) => model.decide_within(event, &contexts[row], limits),
+            None => model.decide(event, &contexts[row]),
+        };
+        let own = own.expect("an action");
+        assert_eq!(decided.action, own.action.into());
+        let density = own.propensity.density().expect("it was drawn");
+        assert_eq!(decided.density, Some(density.get()));
+        assert!(row % 3 != 2 || (own.action, density.get()) == (0.75, 1.0));
+    }
+    let value = json_of(&report);
+    assert_eq!(
+        value["decisions"][1]["limits"],
+        json!({"interval": {"low": 0.25, "high": 0.5}})
+    );
+    assert!(value["decisions"][0].get("limits").is_none());
+
+    let numbers = |row: usize| contexts[row].as_dense().expect("dense");
+    let csv: String = (0..12)
+        .map(|row| {
+            let limits = limits[row]
+                .as_ref()
+                .map_or(String::new(), |limits| json!(limits).to_string());
+            let limits = limits.replace('"', "\"\"");
+            format!("{},\"{limits}\",{}\n", numbers(row)[0], numbers(row)[1])
+        })
+        .collect();
+    let lines: String = (0..12)
+        .map(|row| {
+            format!(
+                "{}\n",
+                json!({"context": numbers(row), "allowed": limits[row]})
+            )
+        })
+        .collect();
+    for (name, text) in [
+        ("contexts.csv", format!("size,allowed,one\n{csv}")),
+        ("contexts.jsonl", lines),
+    ] {
+        let table = folder.path().join(name);
+        fs::write(&table, text).expect("written");
+        let request = DecideRequest {
+            limits: Some(LimitsSource::Column("allowed".to_owned())),
+            ..request(file.clone(), ContextSource::Table(table))
+        };
+        assert_request(&request);
+        assert_eq!(decide(&request, &Silent).expect("decisions"), report);
+    }
+
+    let table = folder.path().join("outside.jsonl");
+    let line = json!({"context": [0.5, 1.0], "limits": {"interval": {"low": 0.5, "high": 1.5}}});
+    fs::write(&table, format!("{line}\n")).expect("written");
+    let outside = DecideRequest {
+        limits: Some(LimitsSource::Column("limits".to_owned())),
+        ..request(file, ContextSource::Table(table.clone()))
+    };
+    let refused = decide(&outside, &Silent);
+    let words = refused.as_ref().expect_err("outside").to_string();
+    assert!(
+        words.contains("from 0.5 to 1.5") && words.contains("interval:0,1"),
+        "{words}"
+    );
+    assert_place(refused, &table, 1, None);
 }
 
 #[test]

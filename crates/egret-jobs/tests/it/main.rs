@@ -11,6 +11,7 @@ mod merge;
 mod messy_table;
 mod objective;
 mod policy_text;
+mod scales;
 mod select;
 mod summarize;
 mod train;

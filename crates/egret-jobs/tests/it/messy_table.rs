@@ -192,6 +192,7 @@ fn a_messy_table_goes_from_names_to_decisions() {
         model: saved,
         contexts: ContextSource::Table(table),
         first_event: Some(events as u64),
+        limits: None,
     };
     let decided = decide(&request, &Silent).expect("decisions").decisions;
     assert_eq!(decided.len(), fresh.len());

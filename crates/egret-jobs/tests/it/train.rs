@@ -275,6 +275,7 @@ fn named_features_go_all_the_way() {
         model,
         contexts: ContextSource::Table(table),
         first_event: Some(1_000),
+        limits: None,
     };
     let decided = decide(&request, &Silent).expect("two decisions").decisions;
     let x: Context = Features::new()

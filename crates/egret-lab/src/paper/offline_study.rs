@@ -197,6 +197,7 @@ fn train_on(
                 x: x.clone(),
                 action: decision.action,
                 propensity: method.propensity(decision),
+                limits: None,
                 loss: *loss,
                 tau: None,
             })

@@ -168,6 +168,7 @@ impl Record {
         let proof = capped.map(|capped| &capped.certificate);
         Self {
             event: Some(decision.event),
+            limits: decision.limits.clone(),
             density_kind: Some(decision.density_kind),
             largest_inverse_density: decision.largest_inverse_density,
             g: capped.map(|capped| capped.g),
@@ -258,6 +259,7 @@ impl Record {
         Ok(Some(Observed {
             x: &self.context,
             action: A::from_any(&self.action)?,
+            limits: self.limits.clone(),
             loss,
             propensity: self.propensity,
             tau: self
@@ -267,17 +269,12 @@ impl Record {
         }))
     }
 
-    /// The decision, to the bit, as a replay needs it. An error under limits, which no model of this egret knows.
+    /// The decision, to the bit, as a replay needs it.
     pub fn decision<A: ActionKind>(&self) -> Result<Decision<A>, RowError> {
-        if self.limits.is_some() {
-            return Err(RowError::Field {
-                field: "limits",
-                problem: "a decision under limits cannot be replayed by this egret".to_owned(),
-            });
-        }
         Ok(Decision {
             event: needed(self.event, "event")?,
             action: A::from_any(&self.action)?,
+            limits: self.limits.clone(),
             propensity: self.propensity,
             density_kind: needed(self.density_kind, "densityKind")?,
             tau: needed(self.tau, "tau")?,
@@ -387,7 +384,7 @@ impl Record {
                 .ok_or(RowError::Missing { field: "mu" })?;
             let checked = limits.check(space);
             checked.map_err(|error| refused(error.to_string()))?;
-            if !limits.allow(&self.action) {
+            if !limits.allow(space, &self.action) {
                 let action = &self.action;
                 return Err(refused(format!("they do not allow the action {action}")));
             }

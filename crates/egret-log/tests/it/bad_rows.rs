@@ -161,11 +161,11 @@ fn every_kind_of_bad_row_stops_or_is_put_aside_with_its_reason() {
         ),
         (
             limited(r#"{"interval":{"low":0.0,"high":3.0}}"#),
-            "limits: the limits are no part of the action space interval:0,2",
+            "limits: the limits (from 0 to 3) are no part of interval:0,2",
         ),
         (
             limited(r#"{"items":{"allowed":[0]}}"#),
-            "limits: the limits are no part of the action space interval:0,2",
+            "limits: the limits (items [0]) are no part of interval:0,2",
         ),
         (
             limited(r#"{"interval":{"low":1.0,"high":2.0}}"#),

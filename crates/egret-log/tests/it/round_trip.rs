@@ -200,7 +200,7 @@ fn model(space: &str, explorer: Explorer) -> AnyModel {
     let embeddings = matches!(space, Space::Items { .. })
         .then(|| EmbeddingRows::new(2, (0..10).map(f64::from).collect()).expect("five rows"));
     let oracle = match space {
-        Space::Interval { .. } => OracleSpec::paper(),
+        Space::Interval { .. } | Space::LogUniform { .. } => OracleSpec::paper(),
         _ => OracleSpec::LeastSquares {
             forecaster: Forecaster::Ridge,
             lambda: 1.0,
@@ -216,11 +216,13 @@ fn model(space: &str, explorer: Explorer) -> AnyModel {
     AnyModel::from_spec(spec, settings).expect("a model")
 }
 
-fn models() -> [AnyModel; 4] {
+fn models() -> [AnyModel; 6] {
     let capped = Explorer::CappedIgw(CappedIgw::default());
     [
         model("interval:0,1", capped),
         model("interval:0,1", Explorer::SmoothIgw),
+        model("log:1000,1000000000", capped),
+        model("steps:5,50,0.1", capped),
         model("box:0,1,-1,1", capped),
         model("items:5", capped),
     ]

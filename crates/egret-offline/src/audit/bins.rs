@@ -61,14 +61,27 @@ impl Binnable for MixedAction {
 }
 
 impl Bins {
-    /// Cuts a line at quantiles of μ, a catalogue between items, and any other space by draws of μ at `x`.
+    /// Cuts a line at quantiles of μ, between steps where it has them, a catalogue between items, and any other space by
+    /// draws of μ at `x`.
     pub(crate) fn new<X: ?Sized, A: Binnable>(measure: &dyn ReferenceMeasure<X, A>, x: &X) -> Self {
         if let Some(line) = measure.as_line() {
             let mut edges: Vec<f64> = (1..BINS).map(|bin| bin as f64 / BINS as f64).collect();
             line.quantiles(&mut edges);
+            let masses = if line.steps().is_some() {
+                // A part begins with a step, and few steps make fewer parts.
+                edges.dedup();
+                edges.retain(|&edge| 0.0 < line.cdf(edge));
+                let begins = [0.0]
+                    .into_iter()
+                    .chain(edges.iter().map(|&edge| line.cdf(edge)));
+                let ends = edges.iter().map(|&edge| line.cdf(edge)).chain([1.0]);
+                begins.zip(ends).map(|(begin, end)| end - begin).collect()
+            } else {
+                vec![1.0 / BINS as f64; BINS]
+            };
             return Self {
                 edges,
-                masses: Some(vec![1.0 / BINS as f64; BINS]),
+                masses: Some(masses),
             };
         }
         if let Some(catalogue) = measure.catalogue() {
@@ -130,9 +143,27 @@ fn places<A: Binnable>(drawn: &A::Batch) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use egret::{Catalogue, Interval, UniformBox};
+    use egret::{Catalogue, Interval, Steps, UniformBox};
 
     use super::*;
+
+    /// The mass of a part is the number of its steps over all.
+    #[test]
+    fn steps_are_cut_between_them() {
+        for count in [1_u32, 2, 3, 8, 9, 91] {
+            let mu = Steps::new(5.0, 5.0 + 0.1 * f64::from(count - 1), 0.1).expect("steps");
+            let bins = Bins::new(&mu, &());
+            assert_eq!(bins.len(), (count as usize).min(BINS));
+            let mut shares = vec![0.0; bins.len()];
+            for step in 0..count {
+                shares[bins.of(&mu.value(step))] += 1.0 / f64::from(count);
+            }
+            let masses = bins.masses.expect("known");
+            for (mass, share) in masses.iter().zip(shares) {
+                assert!((mass - share).abs() < 1e-12 && 0.0 < share, "{count}");
+            }
+        }
+    }
 
     #[test]
     fn a_line_is_cut_at_its_quantiles() {

@@ -145,9 +145,9 @@ impl Row {
                         0.0
                     };
                     let (mean, largest) = match (&bins.masses, &inspection.masses) {
-                        (Some(known), _) => (known[bin], known[bin]),
-                        (None, Some(drawn)) => (drawn[bin], 1.0),
-                        (None, None) => return,
+                        (_, Some(drawn)) => (drawn[bin], 1.0),
+                        (Some(known), None) if inspection.whole => (known[bin], known[bin]),
+                        _ => return,
                     };
                     test.step(&term(y, mean, largest));
                 }

@@ -23,6 +23,8 @@ pub(crate) struct Inspection {
     pub(crate) largest: Option<f64>,
     /// The bin that the action lies in.
     pub(crate) bin: usize,
+    /// Whether the masses of the bins are those of the whole μ.
+    pub(crate) whole: bool,
     /// The masses of the bins, where they are estimated from draws.
     pub(crate) masses: Option<Vec<f64>>,
     /// f̂ at the action, and its mean over fresh draws of μ.
@@ -88,6 +90,7 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Inspector<'_, X, A> {
             // A computed z has a tolerance.
             largest: largest.map(|largest| (1.000_001 * largest).clamp(1.0, HUGE)),
             bin: self.bins.map_or(0, |bins| bins.of(decision.action())),
+            whole: decision.limits().is_none(),
             masses,
             fhat,
             proposals: draw.filter(|draw| !draw.is_exact()).map(|draw| Drawn {
@@ -104,7 +107,8 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Inspector<'_, X, A> {
         }
     }
 
-    /// f̂ at the action with its mean, and the masses of the bins, from fresh draws of μ where they are needed. The draws are
+    /// f̂ at the action with its mean, and the masses of the bins, from fresh draws of μ where they are needed: of μ restricted
+    /// to the limits, where the event had some. The draws are
     /// seeded by the place in the log. The log's own event numbers may repeat, and an error from repeated draws would not
     /// average out.
     fn draw(
@@ -113,8 +117,16 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Inspector<'_, X, A> {
         place: u64,
         buffers: &mut Buffers<A>,
     ) -> (Option<(f64, f64)>, Option<Vec<f64>>) {
-        let unknown = self.bins.filter(|bins| bins.masses.is_none());
-        let Some(measure) = self.measure else {
+        let limits = event.decision.limits();
+        let unknown = self
+            .bins
+            .filter(|bins| bins.masses.is_none() || limits.is_some());
+        let part = limits.and_then(|limits| self.measure?.within(limits).ok());
+        let measure = match limits {
+            Some(_) => part.as_deref(),
+            None => self.measure,
+        };
+        let Some(measure) = measure else {
             return (None, None);
         };
         if self.learner.is_none() && unknown.is_none() {

@@ -1,4 +1,4 @@
-use egret::{CertifiedBy, Decision, DensityKind, Loss, Propensity};
+use egret::{CertifiedBy, Decision, DensityKind, Limits, Loss, Propensity};
 
 /// One event of a log.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +37,8 @@ pub enum Recorded<A> {
     DensityOnly {
         /// The action.
         action: A,
+        /// What the request allowed; none if all.
+        limits: Option<Limits>,
         /// Its density, or a point mass.
         propensity: Propensity,
         /// What the checks of g and z need.
@@ -76,6 +78,13 @@ impl<A> Recorded<A> {
         match self {
             Self::Replayable(decision) => &decision.action,
             Self::DensityOnly { action, .. } => action,
+        }
+    }
+
+    pub(crate) fn limits(&self) -> Option<&Limits> {
+        match self {
+            Self::Replayable(decision) => decision.limits.as_ref(),
+            Self::DensityOnly { limits, .. } => limits.as_ref(),
         }
     }
 

@@ -1,6 +1,10 @@
-use egret::{Action, Batch, LossCurve, OutOfRange, ReferenceMeasure, RegressionOracle};
+use egret::{
+    Action, Batch, Limits, LossCurve, OutOfRange, ReferenceMeasure, RegressionOracle, Support,
+};
 
-use crate::policy::{Policy, PolicyBuffers, PolicyError, PolicySeed, RngPurpose};
+use crate::policy::{
+    Mu, Policy, PolicyBuffers, PolicyError, PolicySeed, RngPurpose, UniformPolicy,
+};
 
 /// Draws m actions from μ and plays one of the k with the least f̂, each with probability 1/k. Ties are broken at random.
 ///
@@ -24,7 +28,7 @@ use crate::policy::{Policy, PolicyBuffers, PolicyError, PolicySeed, RngPurpose};
 /// with probability F, is a polynomial in F. The best k of m are a policy of their own that can be served exactly. Their
 /// density falls from τ to 0 within about ± 1/(τ√k) of F = 1/τ, and their value is estimated without bias.
 pub struct BestOf<'a, X: ?Sized, A: Action> {
-    measure: &'a dyn ReferenceMeasure<X, A>,
+    measure: Mu<'a, X, A>,
     oracle: &'a dyn RegressionOracle<X, A>,
     k: usize,
     m: usize,
@@ -52,7 +56,7 @@ impl<'a, X: ?Sized, A: Action> BestOf<'a, X, A> {
             return Err(PolicyError::BestOf { k, m, most: MOST });
         }
         Ok(Self {
-            measure,
+            measure: Mu::Whole(measure),
             oracle,
             k,
             m,
@@ -155,6 +159,18 @@ impl<X: ?Sized, A: Action> Policy<X, A> for BestOf<'_, X, A> {
             }
         }
         Ok(())
+    }
+
+    fn within(&self, limits: &Limits) -> Result<Box<dyn Policy<X, A> + '_>, PolicyError> {
+        let part = self.measure.within(limits)?;
+        // Where all draws are equal, so is what is played.
+        if part.support() == Support::Count(1) {
+            return Ok(Box::new(UniformPolicy::of(Mu::Part(part))));
+        }
+        Ok(Box::new(Self {
+            measure: Mu::Part(part),
+            ..*self
+        }))
     }
 
     fn largest_density(&self) -> Option<f64> {

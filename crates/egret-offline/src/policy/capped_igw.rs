@@ -1,4 +1,6 @@
-use egret::{Action, Batch, CertifiedBy, Decision, Explorer, Igw, Learner, LossCurve};
+use egret::{
+    Action, Batch, CertifiedBy, DecideError, Decision, Explorer, Igw, Learner, Limits, LossCurve,
+};
 
 use crate::policy::{Policy, PolicyBuffers, PolicyError, PolicySeed, RngPurpose};
 
@@ -16,6 +18,7 @@ pub struct CappedIgwPolicy<'a, X: ?Sized, A: Action> {
     learner: &'a Learner<X, A>,
     repetitions: usize,
     largest: Option<f64>,
+    limits: Option<Limits>,
 }
 
 /// The relative error of K/τ is at most 1; that of a mean over 16 is at most ¼.
@@ -54,7 +57,13 @@ impl<'a, X: ?Sized, A: Action> CappedIgwPolicy<'a, X, A> {
             },
             // A computed z is within 1e-8 of 1.
             largest: exact.then(|| 1.000_001 * taus.iter().copied().fold(1.0, f64::max)),
+            limits: None,
         })
+    }
+
+    fn decide(&self, seed: u64, event: u64, x: &X) -> Result<Decision<A>, DecideError> {
+        let limits = self.limits.as_ref();
+        self.learner.decide_seeded(seed, event, x, limits)
     }
 
     /// Takes the mean over so many decisions for each q̂, at least one.
@@ -82,7 +91,7 @@ impl<X: ?Sized, A: Action> Policy<X, A> for CappedIgwPolicy<'_, X, A> {
         action: &A,
         buffers: &mut PolicyBuffers<A>,
     ) -> Result<f64, PolicyError> {
-        if let Some(density) = self.learner.density(x, action)? {
+        if let Some(density) = self.learner.density(x, action, self.limits.as_ref())? {
             return Ok(density);
         }
         let curve = LossCurve::new(self.learner.oracle(), x, &mut buffers.prepared)?;
@@ -93,7 +102,7 @@ impl<X: ?Sized, A: Action> Policy<X, A> for CappedIgwPolicy<'_, X, A> {
         let mut sum = 0.0;
         for repetition in 0..self.repetitions {
             let decision_seed = seed.seed_for(RngPurpose::Density, repetition as u64);
-            let decision = self.learner.decide_seeded(decision_seed, seed.event, x)?;
+            let decision = self.decide(decision_seed, seed.event, x)?;
             // `new` allows CappedIGW and the uniform explorer, which is CappedIGW at τ = 1.
             let (beta, uniform) = decision.capped_igw.map_or((1.0, 0.0), |capped| {
                 (capped.certificate.beta, capped.uniform)
@@ -114,10 +123,17 @@ impl<X: ?Sized, A: Action> Policy<X, A> for CappedIgwPolicy<'_, X, A> {
     ) -> Result<(), PolicyError> {
         for repetition in 0..n {
             let decision_seed = seed.seed_for(RngPurpose::Draw, repetition as u64);
-            let decision = self.learner.decide_seeded(decision_seed, seed.event, x)?;
+            let decision = self.decide(decision_seed, seed.event, x)?;
             out.push(&decision.action);
         }
         Ok(())
+    }
+
+    fn within(&self, limits: &Limits) -> Result<Box<dyn Policy<X, A> + '_>, PolicyError> {
+        Ok(Box::new(Self {
+            limits: Some(limits.clone()),
+            ..*self
+        }))
     }
 
     fn largest_density(&self) -> Option<f64> {

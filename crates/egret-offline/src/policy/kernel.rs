@@ -1,6 +1,6 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use egret::{Batch, Interval, LineMeasure, OutOfRange};
+use egret::{Batch, Interval, Limits, LineMeasure, OutOfRange};
 use serde::{Deserialize, Serialize};
 
 use crate::policy::{Policy, PolicyBuffers, PolicyError, PolicySeed, RngPurpose};
@@ -52,6 +52,27 @@ impl Kernel {
         })
     }
 
+    /// The kernel where a request allowed a part of the interval: it is cut off there too, and its density is against the
+    /// uniform distribution on the part. Of a single number the density is 1.
+    pub fn within(&self, limits: &Limits) -> Result<Self, PolicyError> {
+        match *limits {
+            Limits::Interval { low, high }
+                if self.low <= low && low <= high && high <= self.high =>
+            {
+                Ok(Self { low, high, ..*self })
+            }
+            _ => Err(PolicyError::NoLimits {
+                policy: format!("of a kernel from {} to {}", self.low, self.high),
+                limits: limits.to_string(),
+            }),
+        }
+    }
+
+    /// The nearest number that the kernel can be put around.
+    pub fn nearest(&self, center: f64) -> f64 {
+        center.clamp(self.low, self.high)
+    }
+
     /// h.
     pub fn bandwidth(&self) -> f64 {
         self.bandwidth
@@ -67,6 +88,9 @@ impl Kernel {
         self.check(center)?;
         if !(self.low..=self.high).contains(&action) {
             return Ok(0.0);
+        }
+        if self.low == self.high {
+            return Ok(1.0);
         }
         let (_, inside) = self.masses(center);
         let t = (action - center) / self.bandwidth;
@@ -101,6 +125,9 @@ impl Kernel {
     /// cut off, or more where the kernel is wider than the interval.
     pub fn largest_density(&self) -> f64 {
         let width = self.high - self.low;
+        if width == 0.0 {
+            return 1.0;
+        }
         let inside = self.shape.mass(width / self.bandwidth);
         width * self.shape.at(0.0) / (self.bandwidth * inside)
     }
@@ -190,6 +217,18 @@ impl<'a, X: ?Sized> KernelPolicy<'a, X> {
     }
 }
 
+/// What a point policy plays, or the nearest number that is allowed.
+struct Nearest<'a, X: ?Sized> {
+    point_policy: &'a dyn PointPolicy<X>,
+    kernel: Kernel,
+}
+
+impl<X: ?Sized> PointPolicy<X> for Nearest<'_, X> {
+    fn action(&self, x: &X) -> Result<f64, PolicyError> {
+        Ok(self.kernel.nearest(self.point_policy.action(x)?))
+    }
+}
+
 impl<X: ?Sized> Policy<X, f64> for KernelPolicy<'_, X> {
     fn density(
         &self,
@@ -218,6 +257,18 @@ impl<X: ?Sized> Policy<X, f64> for KernelPolicy<'_, X> {
             Batch::push(out, &self.kernel.quantile(center, u.min(1.0))?);
         }
         Ok(())
+    }
+
+    fn within(&self, limits: &Limits) -> Result<Box<dyn Policy<X, f64> + '_>, PolicyError> {
+        let kernel = self.kernel.within(limits)?;
+        let point_policy = &*self.point_policy;
+        Ok(Box::new(KernelPolicy::new(
+            Box::new(Nearest {
+                point_policy,
+                kernel,
+            }),
+            kernel,
+        )))
     }
 
     fn largest_density(&self) -> Option<f64> {

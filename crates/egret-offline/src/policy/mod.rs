@@ -24,9 +24,11 @@ pub use kernel::{Kernel, KernelPolicy, KernelShape, PointPolicy};
 pub use slope::{Candidate, geometric_bandwidths, slope};
 pub use uniform::UniformPolicy;
 
+use std::ops::Deref;
+
 use egret::{
-    Action, Batch, ContextError, DecideError, EventRng, LossCurve, NanPrediction, OutOfRange,
-    RegressionOracle, Stream,
+    Action, Batch, ContextError, DecideError, EventRng, Limits, LimitsError, LossCurve,
+    NanPrediction, OutOfRange, ReferenceMeasure, RegressionOracle, Stream,
 };
 
 /// A policy with a density against μ: events that another policy logged can be weighed for it.
@@ -63,7 +65,20 @@ pub trait Policy<X: ?Sized, A: Action>: Send + Sync {
         out: &mut A::Batch,
     ) -> Result<(), PolicyError>;
 
-    /// A number that `density` never exceeds, if one is known. Intervals for bounded weights need it.
+    /// The policy as it plays where a request allowed a part of the actions: densities are against μ restricted to the limits.
+    ///
+    /// | policy            | within limits                                                            |
+    /// |-------------------|--------------------------------------------------------------------------|
+    /// | uniform           | the restricted μ: q = 1                                                  |
+    /// | best of m, smooth | draws from the restricted μ                                              |
+    /// | CappedIGW         | decides within them                                                      |
+    /// | point policy      | its number, or the nearest that is allowed; its kernel is cut off at the limits |
+    fn within(&self, limits: &Limits) -> Result<Box<dyn Policy<X, A> + '_>, PolicyError> {
+        let (policy, limits) = (self.name(), limits.to_string());
+        Err(PolicyError::NoLimits { policy, limits })
+    }
+
+    /// A number that `density` never exceeds, if one is known, also within limits. Intervals for bounded weights need it.
     fn largest_density(&self) -> Option<f64>;
 
     /// The policy in a few words.
@@ -164,6 +179,23 @@ impl<A: Action> Default for PolicyBuffers<A> {
     }
 }
 
+/// μ of a policy: that of the log, or what one event's limits left of it.
+pub(crate) enum Mu<'a, X: ?Sized, A: Action> {
+    Whole(&'a dyn ReferenceMeasure<X, A>),
+    Part(Box<dyn ReferenceMeasure<X, A>>),
+}
+
+impl<'a, X: ?Sized, A: Action> Deref for Mu<'a, X, A> {
+    type Target = dyn ReferenceMeasure<X, A> + 'a;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Whole(measure) => *measure,
+            Self::Part(measure) => &**measure,
+        }
+    }
+}
+
 /// Why a policy has no density here.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -180,6 +212,19 @@ pub enum PolicyError {
     /// The learner cannot decide.
     #[error(transparent)]
     Decide(#[from] DecideError),
+    /// The limits are no part of the action space, or leave no action.
+    #[error(transparent)]
+    Limits(#[from] LimitsError),
+    /// The policy does not say how it plays within limits.
+    #[error(
+        "the policy {policy} does not say how it plays within the limits ({limits}): implement Policy::within"
+    )]
+    NoLimits {
+        /// Its name.
+        policy: String,
+        /// The limits.
+        limits: String,
+    },
     /// Some of its actions are point masses.
     #[error(
         "{explorer} puts a point mass on its greedy action, which has no density: evaluate the model as best of m, as a \

@@ -1,15 +1,19 @@
-use egret::{Action, ReferenceMeasure};
+use egret::{Action, Limits, ReferenceMeasure};
 
-use crate::policy::{Policy, PolicyBuffers, PolicyError, PolicySeed, RngPurpose};
+use crate::policy::{Mu, Policy, PolicyBuffers, PolicyError, PolicySeed, RngPurpose};
 
 /// μ itself: q = 1 everywhere.
 pub struct UniformPolicy<'a, X: ?Sized, A: Action> {
-    measure: &'a dyn ReferenceMeasure<X, A>,
+    measure: Mu<'a, X, A>,
 }
 
 impl<'a, X: ?Sized, A: Action> UniformPolicy<'a, X, A> {
     /// The policy that plays this μ.
     pub fn new(measure: &'a dyn ReferenceMeasure<X, A>) -> Self {
+        Self::of(Mu::Whole(measure))
+    }
+
+    pub(crate) fn of(measure: Mu<'a, X, A>) -> Self {
         Self { measure }
     }
 }
@@ -36,6 +40,10 @@ impl<X: ?Sized, A: Action> Policy<X, A> for UniformPolicy<'_, X, A> {
         let mut rng = seed.rng(RngPurpose::Draw, 0);
         self.measure.sample_stratified(x, n, &mut rng, out);
         Ok(())
+    }
+
+    fn within(&self, limits: &Limits) -> Result<Box<dyn Policy<X, A> + '_>, PolicyError> {
+        Ok(Box::new(Self::of(Mu::Part(self.measure.within(limits)?))))
     }
 
     fn largest_density(&self) -> Option<f64> {

@@ -84,6 +84,7 @@ impl<X, A: Action> Copy for TrainingTask<'_, X, A> {}
 ///             x: Context::dense(vec![x])?,
 ///             action,
 ///             propensity: Propensity::Density(Density::new(1.0)?),
+///             limits: None,
 ///             loss: Loss::new((x - action).abs())?,
 ///             tau: None,
 ///         })

@@ -3,6 +3,7 @@ use egret::{
     Stream, Weight,
 };
 
+use crate::policy::PolicyError;
 use crate::training::{LearningError, TrainingMethod};
 
 /// What an oracle is fitted to at some rows of a log. Each row has the same number of terms.
@@ -67,10 +68,14 @@ impl<A: Action> Terms<A> {
             let Observed {
                 x,
                 action,
+                limits,
                 propensity,
                 loss,
                 ..
             } = &examples[row];
+            let part = limits.as_ref().map(|limits| measure.within(limits));
+            let part = part.transpose().map_err(PolicyError::from)?;
+            let measure = part.as_deref().unwrap_or(measure);
             actions.clear();
             actions.push(action);
             let mut rng = EventRng::new(seed, row as u64, Stream::World);
@@ -157,6 +162,7 @@ mod tests {
                     x: (),
                     action,
                     propensity: Propensity::Density(Density::new(density).expect("positive")),
+                    limits: None,
                     loss: Loss::new(loss).expect("in range"),
                     tau: None,
                 }

@@ -98,6 +98,7 @@ pub(crate) fn importance_weights<X: Send + Sync, A: Action>(
             let Observed {
                 x,
                 action,
+                limits,
                 propensity,
                 ..
             } = &examples[row];
@@ -105,6 +106,9 @@ pub(crate) fn importance_weights<X: Send + Sync, A: Action>(
                 return Ok(None);
             };
             let event = row as u64;
+            let limited = limits.as_ref().map(|limits| policy.within(limits));
+            let limited = limited.transpose()?;
+            let policy = limited.as_deref().unwrap_or(policy);
             let q = policy.density(PolicySeed { seed, event }, x, action, buffers)?;
             Ok(Some(q / p.get()))
         })

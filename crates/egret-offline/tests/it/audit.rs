@@ -258,6 +258,7 @@ fn densities_alone_can_be_audited() {
             action, propensity, ..
         } = *decision(row);
         row.decision = Recorded::DensityOnly {
+            limits: None,
             action,
             propensity,
             draw: None,
@@ -315,6 +316,7 @@ fn numbers_that_repeat_are_no_evidence() {
                 let decision = Decision {
                     event: 0,
                     action: actions.get(0),
+                    limits: None,
                     propensity: Propensity::Density(Density::new(1.0).expect("positive")),
                     density_kind: DensityKind::Conditional,
                     tau: 1.0,

@@ -45,6 +45,7 @@ impl World {
             x: Context::dense(vec![x]).expect("finite"),
             action,
             propensity: Propensity::Density(Density::new(density).expect("positive")),
+            limits: None,
             loss: Loss::new(loss.clamp(0.0, 1.0)).expect("clamped"),
             tau: None,
         }

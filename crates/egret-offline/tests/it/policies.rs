@@ -2,7 +2,7 @@
 
 use egret::{
     Action, CappedIgw, Catalogue, Context, EventRng, Explorer, FunctionOnInterval, FunctionOracle,
-    GammaSchedule, Igw, Interval, Item, Learner, Model, Normalization, OracleSpec,
+    GammaSchedule, Igw, Interval, Item, Learner, Limits, Model, Normalization, OracleSpec,
     ReferenceMeasure, Settings, Stream,
 };
 use egret_offline::{
@@ -243,7 +243,9 @@ fn capped_igw_is_unbiased_whatever_the_normalizer() {
             // E[g/z] and E[g] over other decisions, z in closed form.
             let (mut density, mut g_alone) = (Mean::default(), Mean::default());
             for event in 0..4_000 {
-                let decision = learner.decide_seeded(77, event, &x).expect("an action");
+                let decision = learner
+                    .decide_seeded(77, event, &x, None)
+                    .expect("an action");
                 let igw = Igw::new(decision.tau, decision.gamma).expect("in range");
                 let beta = decision.capped_igw.expect("CappedIGW").certificate.beta;
                 let z = x * igw.weight(0.0, beta) + (1.0 - x) * igw.weight(1.0, beta);
@@ -484,4 +486,83 @@ fn other_settings_keep_what_was_learned() {
         .expect("good settings");
     assert_eq!(other.learner().oracle().save(), saved);
     assert_eq!(other.settings().taus, [4.0]);
+}
+
+/// Within limits every policy is a density against μ restricted to them: it integrates to 1, draws follow it and stay inside,
+/// and what is pinned has density 1.
+#[test]
+fn policies_obey_limits() {
+    let (mu, oracle, learner) = (unit(), distance(), distance_learner());
+    let kernel = |shape, h| Kernel::new(shape, h, &unit()).expect("a bandwidth");
+    let far = |_: &f64| 0.9; // outside of the limits below
+    let policies: Vec<Box<dyn Policy<f64, f64>>> = vec![
+        Box::new(UniformPolicy::new(&mu)),
+        Box::new(BestOf::m(&mu, &oracle, 4).expect("a policy")),
+        Box::new(BestOf::smooth(&mu, &oracle, 4.0).expect("a policy")),
+        Box::new(CappedIgwPolicy::new(&learner).expect("a policy")),
+        Box::new(KernelPolicy::new(
+            Box::new(far),
+            kernel(KernelShape::Epanechnikov, 0.05),
+        )),
+        Box::new(KernelPolicy::new(
+            Box::new(|y: &f64| *y),
+            kernel(KernelShape::Gaussian, 0.2),
+        )),
+    ];
+    let (low, high) = (0.25, 0.5);
+    let limits = Limits::Interval { low, high };
+    let pinned = Limits::Interval { low, high: low };
+    let mut buffers = PolicyBuffers::default();
+    for policy in &policies {
+        let name = policy.name();
+        let within = policy.within(&limits).expect("a part");
+        let largest = policy.largest_density().map_or(f64::INFINITY, |q| q + 1e-9);
+        // E over the restricted μ of q and of q·a, and E under the policy of 1 and of a.
+        let (mut mass, mut mean, mut drawn) = (Mean::default(), Mean::default(), Mean::default());
+        let mut out = Vec::new();
+        for event in 0..4_000 {
+            let seed = PolicySeed { seed: 5, event };
+            let y = EventRng::new(3, event, Stream::World).unit();
+            let a = low + (high - low) * EventRng::new(4, event, Stream::World).unit();
+            let q = within
+                .density(seed, &y, &a, &mut buffers)
+                .expect("a density");
+            assert!((0.0..=largest).contains(&q), "{name}: {q}");
+            mass.add(q);
+            mean.add(q * a);
+            out.clear();
+            within
+                .draw(seed, &y, 1, &mut buffers, &mut out)
+                .expect("draws");
+            assert!(
+                out.iter().all(|a| (low..=high).contains(a)),
+                "{name}: {out:?}"
+            );
+            drawn.add(out.iter().sum::<f64>() / out.len() as f64);
+            let one = policy.within(&pinned).expect("a point");
+            let q = one
+                .density(seed, &y, &low, &mut buffers)
+                .expect("a density");
+            assert!((q - 1.0).abs() < 1e-9, "{name}: {q}");
+        }
+        if name != "uniform" {
+            assert!(mass.off(1.0).abs() < LARGEST, "{name}: {}", mass.off(1.0));
+        }
+        // Two estimates of the same mean, each with its own error.
+        let (by_weight, by_draw) = (mean.sum / mean.n, drawn.sum / drawn.n);
+        let error = |mean: &Mean| (mean.squares / mean.n - (mean.sum / mean.n).powi(2)) / mean.n;
+        let error = (error(&mean) + error(&drawn)).sqrt();
+        assert!(
+            (by_weight - by_draw).abs() < LARGEST * error,
+            "{name}: {by_weight} {by_draw}"
+        );
+    }
+    let outside = Limits::Interval {
+        low: -1.0,
+        high: 0.5,
+    };
+    for policy in &policies[..3] {
+        let refused = policy.within(&outside).err().expect("no part of [0, 1]");
+        assert!(refused.to_string().contains("from -1 to 0.5"), "{refused}");
+    }
 }

@@ -39,6 +39,7 @@ fn log(seed: u64, n: u64) -> Log {
                 x: Context::dense(vec![x]).expect("finite"),
                 action,
                 propensity: Propensity::Density(Density::new(2.0 * action).expect("positive")),
+                limits: None,
                 loss: Loss::new(loss).expect("0 or 1"),
                 tau: None,
             }

@@ -7,6 +7,8 @@
 //! The [`Propensity`] p says how probable the action was: a [`Density`] dP/dμ against the reference measure, or a point
 //! mass, which no importance weight can use.
 //!
+//! [`Limits`] say which part of the actions the request allowed.
+//!
 //! Each type checks its numbers when it is made, so NaN and infinities never get past this folder.
 
 pub(crate) mod action;
@@ -14,6 +16,7 @@ pub(crate) mod context;
 pub(crate) mod feature_schema;
 pub(crate) mod features;
 pub(crate) mod item_set;
+pub(crate) mod limits;
 pub(crate) mod loss;
 pub(crate) mod mixed_action;
 pub(crate) mod objective;
@@ -28,6 +31,7 @@ pub use feature_schema::{
 };
 pub use features::{FeatureValue, Features};
 pub use item_set::{ItemSet, RepeatedItem};
+pub use limits::{ItemLimits, KnobLimits, Limits, LimitsError};
 pub use loss::{Loss, PseudoLoss};
 pub use mixed_action::{KnobValue, MixedAction, MixedActionError};
 pub use objective::{Direction, Objective, ObjectiveTextError, Outcome, OutcomeError, Outside};

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Action, Batch, Item, action::as_action};
 use crate::explorer::{DecideError, zoom::ZoomBuffers};
-use crate::measure::{Catalogue, ReferenceMeasure};
+use crate::measure::{Catalogue, LineMeasure, ReferenceMeasure};
 use crate::normalizer::{
     BettingMartingale, Certificate, DrawBuffers, Draws, FixedSample, MixtureMartingale, Normalizer,
     Tolerance,
@@ -13,7 +13,7 @@ use crate::normalizer::{
     },
 };
 use crate::numeric::{EventRng, OutOfRange, Stream};
-use crate::oracle::{NanPrediction, RegressionOracle};
+use crate::oracle::{MonotonePieces, NanPrediction, RegressionOracle};
 use crate::sampling::{
     Igw, NormalizingConstant, RelativeError, SampleError,
     normalizing_constant::{self, mean_weight},
@@ -256,7 +256,7 @@ impl CappedSampler {
         }
         let line = measure.as_line()?;
         let (pieces, prepared) = curve.monotone_pieces()?;
-        is_number::<f64, A>(0.0).then_some(Exact::Line(ExactLine {
+        (is_summable(line, pieces) && is_number::<f64, A>(0.0)).then_some(Exact::Line(ExactLine {
             line,
             pieces,
             prepared,
@@ -425,9 +425,16 @@ pub(crate) fn can_be_exact<X: ?Sized, A: Action>(
     oracle: &dyn RegressionOracle<X, A>,
 ) -> bool {
     (measure.catalogue().is_some() && is_number::<Item, A>(Item(0)))
-        || (measure.as_line().is_some()
-            && oracle.monotone_pieces().is_some()
+        || (oracle
+            .monotone_pieces()
+            .zip(measure.as_line())
+            .is_some_and(|(pieces, line)| is_summable(line, pieces))
             && is_number::<f64, A>(0.0))
+}
+
+/// Whether g can be integrated over the pieces: between two steps it jumps, unless f̂ is constant there.
+fn is_summable(line: &dyn LineMeasure, pieces: &dyn MonotonePieces) -> bool {
+    line.steps().is_none() || pieces.is_flat()
 }
 
 fn is_number<T: 'static, A: Action>(value: T) -> bool {

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::event::{ContextError, Loss, Propensity};
+use crate::event::{ContextError, Limits, LimitsError, Loss, Propensity};
 use crate::normalizer::Certificate;
 use crate::numeric::{OutOfRange, checked_number};
 use crate::oracle::NanPrediction;
@@ -24,6 +24,8 @@ pub struct Decision<A> {
     pub event: u64,
     /// What to do.
     pub action: A,
+    /// What the request allowed; none if all. The density is against μ restricted to it.
+    pub limits: Option<Limits>,
     /// The density of the action, or a point mass.
     pub propensity: Propensity,
     /// Whether the density is given τ, or marginal over the grid of τ.
@@ -95,6 +97,7 @@ impl<A> Decision<A> {
         Decision {
             event: self.event,
             action: into(self.action),
+            limits: self.limits,
             propensity: self.propensity,
             density_kind: self.density_kind,
             tau: self.tau,
@@ -118,6 +121,7 @@ impl<A> Decision<A> {
         Observed {
             x,
             action: self.action.clone(),
+            limits: self.limits.clone(),
             loss,
             propensity: self.propensity,
             tau: Some(TauDraw {
@@ -129,15 +133,17 @@ impl<A> Decision<A> {
 }
 
 /// A decision with its loss: what a learner learns from, online or from a log.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Observed<X, A> {
     /// The context, or a reference to it.
     pub x: X,
     /// The action played.
     pub action: A,
+    /// What the request allowed; none if all.
+    pub limits: Option<Limits>,
     /// Its loss.
     pub loss: Loss,
-    /// The density the action had.
+    /// The density the action had, against μ restricted to the limits.
     pub propensity: Propensity,
     /// How τ was drawn; none if a log does not say. Corral then learns nothing from the event.
     pub tau: Option<TauDraw>,
@@ -173,6 +179,9 @@ pub enum DecideError {
     /// An action is of another kind or length than the model's, or outside its space.
     #[error("{0}")]
     Action(String),
+    /// The limits of the request leave no action, or are not known for this space.
+    #[error(transparent)]
+    Limits(#[from] LimitsError),
     /// γ or τ is too large for an `f64`.
     #[error("gamma or tau is too large: {0}")]
     Density(#[from] OutOfRange),

@@ -53,7 +53,8 @@ use crate::sampling::{
 /// | `Zoom`          | neither | a measure with regions: a box, a simplex         | yes                        |
 /// | `Auto`          | as the one it is | nothing                                 | yes                        |
 ///
-/// Explorers without τ ignore the grid in the settings and state τ = 1.
+/// Explorers without τ ignore the grid in the settings and state τ = 1. So does a decision that has one action to choose from,
+/// whoever explores: it is played with density 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Explorer {
     /// Algorithm 2 of the paper.

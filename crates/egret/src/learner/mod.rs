@@ -21,12 +21,12 @@ use std::{fmt, slice};
 
 use rayon::prelude::*;
 
-use crate::event::{Action, Batch, ContextError};
+use crate::event::{Action, Batch, ContextError, Limits};
 use crate::explorer::{
     Corral, CorralUpdate, DecideError, Decision, Explorer, Learned, Observed, Player, Smoothness,
     TauDraw, Workspace, greedy,
 };
-use crate::measure::ReferenceMeasure;
+use crate::measure::{ReferenceMeasure, Support};
 use crate::normalizer::Normalizer;
 use crate::numeric::pool::Pool;
 use crate::numeric::{EventRng, Stream};
@@ -40,6 +40,7 @@ use crate::oracle::{Example, LossCurve, RegressionOracle};
 /// | method                | what it does                                                |
 /// |-----------------------|-------------------------------------------------------------|
 /// | `decide`              | one decision; allocates nothing after the first few         |
+/// | `decide_within`       | the same where a request allows a part of the actions       |
 /// | `decide_batch`        | many at once, in parallel                                   |
 /// | `learn`               | one step on an event, whenever its loss arrives             |
 /// | `learn_batch`         | one step on many events                                     |
@@ -140,15 +141,28 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         self.settings.explorer.on(&*self.measure)
     }
 
-    /// The density with which an action would be played, where the explorer knows it for every action: [`Explorer::Zoom`] does.
-    pub fn density(&self, x: &X, action: &A) -> Result<Option<f64>, DecideError> {
+    /// The density with which an action would be played within these limits, where the explorer knows it for every action:
+    /// [`Explorer::Zoom`] does.
+    pub fn density(
+        &self,
+        x: &X,
+        action: &A,
+        limits: Option<&Limits>,
+    ) -> Result<Option<f64>, DecideError> {
         let Player::Zoom(zoom) = &self.player else {
             return Ok(None);
         };
+        let part = limits
+            .map(|limits| self.measure.within(limits))
+            .transpose()?;
+        let measure = part.as_deref().unwrap_or(&*self.measure);
+        if measure.support() == Support::Count(1) {
+            return Ok(Some(1.0));
+        }
         self.workspaces.with(|workspace| {
             let curve = LossCurve::new(&*self.oracle, x, &mut workspace.prepared)?;
             let proposals = &mut workspace.proposals;
-            let place = (x, &*self.measure);
+            let place = (x, measure);
             let density = zoom.density(
                 &self.learned(),
                 place,
@@ -204,7 +218,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
 
     /// Chooses an action for a context. Many threads may ask at once.
     pub fn decide(&self, event: u64, x: &X) -> Result<Decision<A>, DecideError> {
-        self.decide_seeded(self.settings.seed, event, x)
+        self.decide_seeded(self.settings.seed, event, x, None)
     }
 
     /// Decides many events in parallel; the answers are those of [`decide`](Self::decide), in order.
@@ -218,8 +232,29 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             .collect()
     }
 
-    /// As [`decide`](Self::decide) with another seed: an independent draw of the same policy.
-    pub fn decide_seeded(&self, seed: u64, event: u64, x: &X) -> Result<Decision<A>, DecideError> {
+    /// As [`decide`](Self::decide), for a request that allows a part of the actions: μ is restricted to it, and the density is
+    /// against the restricted μ.
+    pub fn decide_within(
+        &self,
+        event: u64,
+        x: &X,
+        limits: &Limits,
+    ) -> Result<Decision<A>, DecideError> {
+        self.decide_seeded(self.settings.seed, event, x, Some(limits))
+    }
+
+    /// As [`decide`](Self::decide), or [`decide_within`](Self::decide_within), with another seed: an independent draw of the
+    /// same policy.
+    pub fn decide_seeded(
+        &self,
+        seed: u64,
+        event: u64,
+        x: &X,
+        limits: Option<&Limits>,
+    ) -> Result<Decision<A>, DecideError> {
+        let part = limits
+            .map(|limits| self.measure.within(limits))
+            .transpose()?;
         let unit = EventRng::new(seed, event, Stream::Smoothness).unit();
         let (index, tau_probability) = self.corral.draw(unit);
         let smoothness = Smoothness {
@@ -229,12 +264,17 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             learned: self.learned(),
             density: self.settings.density,
         };
-        let (tau, gamma) = smoothness.played();
+        let (mut tau, gamma) = smoothness.played();
+        let measure = part.as_deref().unwrap_or(&*self.measure);
+        let mut player = &self.player;
+        if measure.support() == Support::Count(1) {
+            (tau, player) = (1.0, &Player::Uniform);
+        }
         let choice = self.workspaces.with(|workspace| {
-            self.player.choose(
+            player.choose(
                 &smoothness,
                 x,
-                &*self.measure,
+                measure,
                 &*self.oracle,
                 (seed, event),
                 workspace,
@@ -243,6 +283,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         Ok(Decision {
             event,
             action: choice.action,
+            limits: limits.cloned(),
             propensity: choice.propensity,
             density_kind: self.settings.density,
             tau,

@@ -19,7 +19,8 @@ impl<X: ?Sized, A: Action + PartialEq> Learner<X, A> {
                 learner: self.settings().settings_version,
             });
         }
-        let again = self.decide_seeded(decision.seed, decision.event, x)?;
+        let limits = decision.limits.as_ref();
+        let again = self.decide_seeded(decision.seed, decision.event, x, limits)?;
         match first_difference(decision, &again) {
             None => Ok(()),
             Some(field) => Err(ReplayError::Differs { field }),

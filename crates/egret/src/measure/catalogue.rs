@@ -3,7 +3,7 @@ use std::fmt;
 use rand::{Rng, distr::Distribution};
 use rand_distr::weighted::WeightedAliasIndex;
 
-use crate::event::Item;
+use crate::event::{Item, ItemLimits, Limits, LimitsError};
 use crate::measure::{ReferenceMeasure, Support};
 use crate::numeric::{EventRng, lanes, uniform_index::UniformIndex};
 
@@ -30,6 +30,8 @@ use crate::numeric::{EventRng, lanes, uniform_index::UniformIndex};
 pub struct Catalogue {
     index: UniformIndex,
     weights: Option<Weights>,
+    /// Which items of a longer list these are, in increasing order; none if they are all.
+    part: Option<Vec<Item>>,
 }
 
 #[derive(Clone)]
@@ -51,6 +53,7 @@ impl Catalogue {
         Ok(Self {
             index: UniformIndex::new(checked_len(n)?),
             weights: None,
+            part: None,
         })
     }
 
@@ -89,6 +92,7 @@ impl Catalogue {
                 probabilities: weights,
                 alias,
             }),
+            part: None,
         })
     }
 
@@ -99,26 +103,64 @@ impl Catalogue {
     }
 
     /// All of them, in order.
-    pub fn items(&self) -> impl ExactSizeIterator<Item = Item> + use<> {
-        (0..self.index.n()).map(Item)
+    pub fn items(&self) -> impl ExactSizeIterator<Item = Item> {
+        (0..self.index.n()).map(|place| self.item(place))
+    }
+
+    /// The item at a place in the list, from 0.
+    pub(crate) fn item(&self, place: u32) -> Item {
+        match &self.part {
+            Some(part) => part[place as usize],
+            None => Item(place),
+        }
+    }
+
+    /// The place of an item; none if it is not in the list.
+    pub(crate) fn place(&self, item: Item) -> Option<usize> {
+        match &self.part {
+            Some(part) => part.binary_search(&item).ok(),
+            None => (item.0 < self.index.n()).then_some(item.0 as usize),
+        }
     }
 
     /// μ({item}); 0 for an item that is not in the catalogue.
     pub fn probability(&self, item: Item) -> f64 {
-        match &self.weights {
-            Some(weights) => weights
-                .probabilities
-                .get(item.0 as usize)
-                .copied()
-                .unwrap_or(0.0),
-            None if item.0 < self.index.n() => 1.0 / f64::from(self.index.n()),
-            None => 0.0,
+        match (self.place(item), &self.weights) {
+            (None, _) => 0.0,
+            (Some(place), Some(weights)) => weights.probabilities[place],
+            (Some(_), None) => 1.0 / f64::from(self.index.n()),
         }
+    }
+
+    /// Some of the items, with their probabilities in proportion.
+    fn part(&self, items: Vec<Item>) -> Result<Self, CatalogueError> {
+        let whole = match &self.weights {
+            None => Self::uniform(items.len())?,
+            Some(_) => {
+                let weights = items.iter().map(|&item| self.probability(item));
+                Self::weighted(weights.collect())?
+            }
+        };
+        Ok(Self {
+            part: Some(items),
+            ..whole
+        })
     }
 
     /// μ({item}) for each item in order; none if all are equal.
     pub fn probabilities(&self) -> Option<&[f64]> {
         Some(&self.weights.as_ref()?.probabilities)
+    }
+}
+
+impl Catalogue {
+    /// Puts the items of a part in place of the places that were drawn.
+    fn places_to_items(&self, drawn: &mut [Item]) {
+        if let Some(part) = &self.part {
+            for item in drawn {
+                *item = part[item.0 as usize];
+            }
+        }
     }
 }
 
@@ -132,10 +174,12 @@ fn checked_len(n: usize) -> Result<u32, CatalogueError> {
 impl<X: ?Sized> ReferenceMeasure<X, Item> for Catalogue {
     fn sample(&self, _: &X, n: usize, rng: &mut EventRng, out: &mut Vec<Item>) {
         out.reserve(n);
+        let start = out.len();
         match &self.weights {
             Some(weights) => out.extend((0..n).map(|_| Item(weights.alias.sample(rng) as u32))),
             None => sample_uniform(self.index, n, rng, out),
         }
+        self.places_to_items(&mut out[start..]);
     }
 
     fn sample_stratified(&self, x: &X, n: usize, rng: &mut EventRng, out: &mut Vec<Item>) {
@@ -144,10 +188,12 @@ impl<X: ?Sized> ReferenceMeasure<X, Item> for Catalogue {
         }
         let len = self.index.n();
         let part = f64::from(len) / n as f64;
+        let start = out.len();
         out.extend((0..n).map(|i| {
             let place = (i as f64 + rng.unit()) * part;
             Item((place as u32).min(len - 1))
         }));
+        self.places_to_items(&mut out[start..]);
     }
 
     fn support(&self) -> Support {
@@ -156,6 +202,25 @@ impl<X: ?Sized> ReferenceMeasure<X, Item> for Catalogue {
 
     fn catalogue(&self) -> Option<&Catalogue> {
         Some(self)
+    }
+
+    fn within(&self, limits: &Limits) -> Result<Box<dyn ReferenceMeasure<X, Item>>, LimitsError> {
+        let count = self.item(self.index.n() - 1).0 as usize + 1;
+        let allowed = match limits {
+            Limits::Items(limits) if limits.leave(1, count) => match limits {
+                ItemLimits::Allowed(items) => items.clone(),
+                ItemLimits::Excluded(_) => self.items().filter(|item| limits.allow(item)).collect(),
+            },
+            _ => Vec::new(),
+        };
+        if allowed.is_empty() || allowed.iter().any(|&item| self.place(item).is_none()) {
+            let space = format!("the catalogue of {} items", self.len());
+            return Err(LimitsError::outside(limits, space));
+        }
+        let part = self.part(allowed);
+        Ok(Box::new(
+            part.map_err(|error| LimitsError::no_measure(limits, error))?,
+        ))
     }
 }
 
@@ -303,6 +368,62 @@ mod tests {
         check_stratified(&mu, |a| f64::from(u8::from(a == Item(3))), 0.1, 0.5);
         let weighted = Catalogue::weighted(vec![3.0, 1.0]).expect("positive");
         check_stratified(&weighted, |a| f64::from(a.0), 0.25, 1.1);
+    }
+
+    #[test]
+    fn a_part_has_the_items_that_are_allowed() {
+        let limits = |json: &str| serde_json::from_str::<Limits>(json).expect("limits");
+        let uniform = Catalogue::uniform(10).expect("ten");
+        let weighted = Catalogue::weighted((1..=10).map(f64::from).collect()).expect("positive");
+        for (mu, json, expected) in [
+            (
+                &uniform,
+                r#"{"items":{"allowed":[1,4,7]}}"#,
+                [1.0, 1.0, 1.0],
+            ),
+            (
+                &weighted,
+                r#"{"items":{"allowed":[1,4,7]}}"#,
+                [2.0, 5.0, 8.0],
+            ),
+            (
+                &weighted,
+                r#"{"items":{"excluded":[0,2,3,5,6,8,9]}}"#,
+                [2.0, 5.0, 8.0],
+            ),
+        ] {
+            let part = ReferenceMeasure::<(), Item>::within(mu, &limits(json)).expect("three");
+            let list = part.catalogue().expect("a list");
+            assert_eq!(
+                list.items().collect::<Vec<_>>(),
+                [Item(1), Item(4), Item(7)]
+            );
+            let sum: f64 = expected.iter().sum();
+            let probabilities = expected.map(|weight| weight / sum);
+            for (item, probability) in list.items().zip(probabilities) {
+                assert!((list.probability(item) - probability).abs() < 1e-15);
+            }
+            assert_eq!(list.probability(Item(2)), 0.0);
+            for drawn in [sampled(list, 30_000, 1), stratified(list, 30_000, 1)] {
+                let places: Vec<Item> = drawn
+                    .iter()
+                    .map(|item| Item(list.place(*item).expect("allowed") as u32))
+                    .collect();
+                // False alarm: one in a million each.
+                assert!(1e-6 < chi_square_p_value(&counts(&places, 3), &probabilities));
+            }
+        }
+        for json in [
+            r#"{"items":{"allowed":[]}}"#,
+            r#"{"items":{"allowed":[10]}}"#,
+            r#"{"items":{"excluded":[0,1,2,3,4,5,6,7,8,9]}}"#,
+            r#"{"items":{"allowed":[4,1]}}"#,
+            r#"{"interval":{"low":0.0,"high":1.0}}"#,
+        ] {
+            let refused = ReferenceMeasure::<(), Item>::within(&uniform, &limits(json));
+            let words = refused.err().expect("no part").to_string();
+            assert!(words.contains("the catalogue of 10 items"), "{words}");
+        }
     }
 
     #[test]

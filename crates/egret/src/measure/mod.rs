@@ -5,11 +5,13 @@
 //!
 //! | actions                | measures                                               |
 //! |------------------------|--------------------------------------------------------|
-//! | numbers of an interval | [`Interval`], [`TruncatedNormal`], [`BetaPrior`]       |
+//! | numbers of an interval | [`Interval`], [`LogInterval`], [`TruncatedNormal`], [`BetaPrior`] |
+//! | numbers in steps       | [`Steps`]                                              |
 //! | vectors                | [`UniformBox`], [`UniformSphere`], [`Dirichlet`]       |
 //! | items of a list        | [`Catalogue`]                                          |
 //! | pairs, your own        | [`Product`], [`MeasureFn`], or [`ReferenceMeasure`]    |
 
+pub(crate) mod box_part;
 pub(crate) mod catalogue;
 #[cfg(test)]
 pub(crate) mod checks;
@@ -25,6 +27,8 @@ pub use catalogue::{Catalogue, CatalogueError};
 pub use dirichlet::{Dirichlet, DirichletError};
 pub use line::beta_prior::BetaPrior;
 pub use line::interval::Interval;
+pub use line::log_interval::LogInterval;
+pub use line::steps::Steps;
 pub use line::truncated_normal::TruncatedNormal;
 pub use measure_fn::MeasureFn;
 pub use product::Product;
@@ -32,7 +36,7 @@ pub use regions::Regions;
 pub use uniform_box::{BoxError, UniformBox};
 pub use uniform_sphere::UniformSphere;
 
-use crate::event::Action;
+use crate::event::{Action, Limits, LimitsError};
 use crate::numeric::EventRng;
 
 /// μ(·|x), the measure that every density is taken against.
@@ -69,6 +73,13 @@ pub trait ReferenceMeasure<X: ?Sized, A: Action>: Send + Sync {
     fn regions(&self) -> Option<&dyn Regions> {
         None
     }
+
+    /// μ restricted to what a request allows, and renormalized: μ(· | limits). An error where the limits are no part of the
+    /// space or leave no action, and for measures that know no limits.
+    fn within(&self, limits: &Limits) -> Result<Box<dyn ReferenceMeasure<X, A>>, LimitsError> {
+        let problem = "numbers, boxes and items of a catalogue can be limited, and these actions are none of them";
+        Err(LimitsError::no_measure(limits, problem))
+    }
 }
 
 /// The size of an action space.
@@ -82,14 +93,18 @@ pub enum Support {
     Unknown,
 }
 
-/// A continuous distribution on an interval, as exact integrals over actions need it.
-pub trait LineMeasure {
+/// A distribution on an interval, as exact integrals over actions need it: continuous, or on [`Steps`].
+pub trait LineMeasure: Send + Sync {
     /// The ends of the interval.
     fn bounds(&self) -> (f64, f64);
-    /// μ((−∞, a]).
+    /// μ((−∞, a)): what lies below.
     fn cdf(&self, a: f64) -> f64;
-    /// Replaces each u ∈ [0, 1] by the action a with cdf(a) = u.
+    /// Replaces each u ∈ [0, 1] by the action a with cdf(a) = u, or by the step that u is a part of.
     fn quantiles(&self, u: &mut [f64]);
+    /// The steps, if the distribution is on them. It is continuous otherwise.
+    fn steps(&self) -> Option<&Steps> {
+        None
+    }
 }
 
 /// The volume, or `Unknown` where it is too large or too small for an `f64`.

@@ -29,6 +29,62 @@ pub(crate) fn count_for(dim: usize) -> usize {
     MOST.min(1 + 1_000 / dim.max(1))
 }
 
+/// A draw from a region of a box with these sides.
+pub(crate) fn draw_in_box(
+    sides: impl Iterator<Item = (f64, f64)>,
+    point: &[f64],
+    region: usize,
+    rng: &mut EventRng,
+    out: &mut [f64],
+) {
+    rng.fill_unit(out);
+    for ((out, side), &point) in out.iter_mut().zip(sides).zip(point) {
+        let (low, high) = side_of_region(side, point, region);
+        *out = (low + *out * (high - low)).clamp(low, high);
+    }
+}
+
+/// The density of such a draw against the uniform distribution on the box. A side with equal ends has no part in it.
+pub(crate) fn density_in_box(
+    sides: impl Iterator<Item = (f64, f64)>,
+    point: &[f64],
+    region: usize,
+    action: &[f64],
+) -> f64 {
+    let mut density = 1.0;
+    for ((side, &point), &action) in sides.zip(point).zip(action) {
+        let (low, high) = side_of_region(side, point, region);
+        if !(low..=high).contains(&action) {
+            return 0.0;
+        }
+        if side.0 < side.1 {
+            density *= (side.1 - side.0) / (high - low);
+        }
+    }
+    density
+}
+
+/// The point moved by these shares of the sides, kept inside.
+pub(crate) fn move_in_box(
+    sides: impl Iterator<Item = (f64, f64)>,
+    point: &[f64],
+    by: &[f64],
+    out: &mut [f64],
+) {
+    for (((out, (low, high)), &point), &by) in out.iter_mut().zip(sides).zip(point).zip(by) {
+        *out = (point + by * (high - low)).clamp(low, high);
+    }
+}
+
+/// The ends of one side of a region.
+fn side_of_region((low, high): (f64, f64), point: f64, region: usize) -> (f64, f64) {
+    if region == 0 {
+        return (low, high);
+    }
+    let reach = (high - low) / (1_u64 << region) as f64;
+    ((point - reach).max(low), (point + reach).min(high))
+}
+
 #[cfg(test)]
 pub(crate) mod checks {
     use super::*;

@@ -1,5 +1,5 @@
-use crate::event::{Vector, Vectors};
-use crate::measure::{ReferenceMeasure, Regions, Support, regions, support_of};
+use crate::event::{Limits, LimitsError, Vector, Vectors};
+use crate::measure::{ReferenceMeasure, Regions, Support, box_part::BoxPart, regions, support_of};
 use crate::numeric::{EventRng, OutOfRange, bounds::Bounds, uniform_index::UniformIndex};
 
 /// The uniform distribution on a box, a product of intervals.
@@ -45,8 +45,11 @@ impl UniformBox {
 
     /// (low, high) of each coordinate.
     pub fn sides(&self) -> Vec<(f64, f64)> {
-        let ends = |side: &Bounds| (side.low(), side.high());
-        self.sides.iter().map(ends).collect()
+        self.ends().collect()
+    }
+
+    fn ends(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.sides.iter().map(|side| (side.low(), side.high()))
     }
 
     /// How many coordinates an action has.
@@ -89,6 +92,24 @@ impl<X: ?Sized> ReferenceMeasure<X, Vector> for UniformBox {
     fn regions(&self) -> Option<&dyn Regions> {
         Some(self)
     }
+
+    fn within(&self, limits: &Limits) -> Result<Box<dyn ReferenceMeasure<X, Vector>>, LimitsError> {
+        let outside = || LimitsError::outside(limits, format!("the box {:?}", self.sides()));
+        let Limits::Box { sides } = limits else {
+            return Err(outside());
+        };
+        let part = |((low, high), all): (&(f64, f64), &Bounds)| {
+            all.low() <= *low && low <= high && *high <= all.high()
+        };
+        if sides.len() != self.dim() || !sides.iter().zip(&self.sides).all(part) {
+            return Err(outside());
+        }
+        let no_measure = |error| LimitsError::no_measure(limits, error);
+        if sides.iter().any(|(low, high)| low == high) {
+            return Ok(Box::new(BoxPart::new(sides).map_err(no_measure)?));
+        }
+        Ok(Box::new(Self::new(sides).map_err(no_measure)?))
+    }
 }
 
 /// Region k is the box of what lies within 2⁻ᵏ of each side from the point, without what lies outside of the whole box; its
@@ -99,29 +120,15 @@ impl Regions for UniformBox {
     }
 
     fn draw(&self, point: &[f64], region: usize, rng: &mut EventRng, out: &mut [f64]) {
-        rng.fill_unit(out);
-        for ((out, side), &point) in out.iter_mut().zip(&self.sides).zip(point) {
-            let (low, high) = within(side, point, region);
-            *out = (low + *out * (high - low)).clamp(low, high);
-        }
+        regions::draw_in_box(self.ends(), point, region, rng, out);
     }
 
     fn density(&self, point: &[f64], region: usize, action: &[f64]) -> f64 {
-        let mut density = 1.0;
-        for ((side, &point), &action) in self.sides.iter().zip(point).zip(action) {
-            let (low, high) = within(side, point, region);
-            if !(low..=high).contains(&action) {
-                return 0.0;
-            }
-            density *= side.width() / (high - low);
-        }
-        density
+        regions::density_in_box(self.ends(), point, region, action)
     }
 
     fn moved(&self, point: &[f64], by: &[f64], out: &mut [f64]) {
-        for (((out, side), &point), &by) in out.iter_mut().zip(&self.sides).zip(point).zip(by) {
-            *out = (point + by * side.width()).clamp(side.low(), side.high());
-        }
+        regions::move_in_box(self.ends(), point, by, out);
     }
 
     fn middle(&self, out: &mut [f64]) {
@@ -129,18 +136,6 @@ impl Regions for UniformBox {
             *out = side.at(0.5);
         }
     }
-}
-
-/// The ends of one side of a region.
-fn within(side: &Bounds, point: f64, region: usize) -> (f64, f64) {
-    if region == 0 {
-        return (side.low(), side.high());
-    }
-    let reach = side.width() / (1_u64 << region) as f64;
-    (
-        (point - reach).max(side.low()),
-        (point + reach).min(side.high()),
-    )
 }
 
 /// Fisher and Yates, in place.

@@ -4,8 +4,8 @@ use serde::{Serialize, Serializer};
 
 use crate::event::{Action, Context, Item, ItemSet, MixedAction, Vector};
 use crate::measure::{
-    BetaPrior, Catalogue, Dirichlet, Interval, ReferenceMeasure, TruncatedNormal, UniformBox,
-    UniformSphere,
+    BetaPrior, Catalogue, Dirichlet, Interval, LineMeasure, LogInterval, ReferenceMeasure, Steps,
+    TruncatedNormal, UniformBox, UniformSphere,
 };
 use crate::model::{ModelSpec, Space, SpaceError, space::MOST_COORDINATES};
 use crate::numeric::OutOfRange;
@@ -122,17 +122,7 @@ impl ActionKind for f64 {
     }
 
     fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError> {
-        Ok(match *space {
-            Space::Interval { low, high } => Box::new(Interval::new(low, high)?),
-            Space::TruncatedNormal {
-                mean,
-                sd,
-                low,
-                high,
-            } => Box::new(TruncatedNormal::new(mean, sd, low, high)?),
-            Space::Beta { a, b, low, high } => Box::new(BetaPrior::new(a, b, low, high)?),
-            _ => return Err(SpaceError::kind(space, Self::KIND)),
-        })
+        Ok(line_measure(space)?)
     }
 
     fn oracle(
@@ -140,6 +130,28 @@ impl ActionKind for f64 {
     ) -> Result<Box<dyn RegressionOracle<Context, Self>>, OracleSpecError> {
         spec.number_oracle()
     }
+}
+
+/// A measure on a line, both to draw from and to integrate over.
+pub(crate) trait NumberMeasure: LineMeasure + ReferenceMeasure<Context, f64> {}
+
+impl<M: LineMeasure + ReferenceMeasure<Context, f64>> NumberMeasure for M {}
+
+/// μ of a space of numbers.
+pub(crate) fn line_measure(space: &Space) -> Result<Box<dyn NumberMeasure>, SpaceError> {
+    Ok(match *space {
+        Space::Interval { low, high } => Box::new(Interval::new(low, high)?),
+        Space::LogUniform { low, high } => Box::new(LogInterval::new(low, high)?),
+        Space::Steps { low, high, step } => Box::new(Steps::new(low, high, step)?),
+        Space::TruncatedNormal {
+            mean,
+            sd,
+            low,
+            high,
+        } => Box::new(TruncatedNormal::new(mean, sd, low, high)?),
+        Space::Beta { a, b, low, high } => Box::new(BetaPrior::new(a, b, low, high)?),
+        _ => return Err(SpaceError::kind(space, Kind::Number)),
+    })
 }
 
 impl ActionKind for Vector {

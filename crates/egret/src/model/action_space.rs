@@ -4,8 +4,8 @@ use crate::event::{
     FeatureCounts, FeatureError, FeatureSchema, Features, FieldKind, Item, SchemaError, Vector,
 };
 use crate::measure::{
-    BetaPrior, Catalogue, Dirichlet, Interval, LineMeasure, TruncatedNormal, UniformBox,
-    UniformSphere,
+    BetaPrior, Catalogue, Dirichlet, Interval, LineMeasure, LogInterval, Steps, TruncatedNormal,
+    UniformBox, UniformSphere,
 };
 use crate::model::{ActionKind, Space, SpaceError};
 use crate::numeric::OutOfRange;
@@ -15,7 +15,9 @@ use crate::numeric::OutOfRange;
 /// | your actions                        | space                                            | action     |
 /// |-------------------------------------|--------------------------------------------------|------------|
 /// | a number between two ends           | [`Interval`]                                     | `f64`      |
-/// | the same, some more likely at first | [`TruncatedNormal`], [`BetaPrior`]               | `f64`      |
+/// | the same, where ratios matter       | [`LogInterval`]                                  | `f64`      |
+/// | whole numbers, or steps of a price  | [`Steps`]                                        | `f64`      |
+/// | a number, some more likely at first | [`TruncatedNormal`], [`BetaPrior`]               | `f64`      |
 /// | several knobs at once               | [`UniformBox`]                                   | [`Vector`] |
 /// | a direction                         | [`UniformSphere`]                                | [`Vector`] |
 /// | shares of a budget                  | [`Dirichlet`]                                    | [`Vector`] |
@@ -36,6 +38,25 @@ impl ActionSpace for Interval {
     fn into_parts(self) -> (Space, Option<EmbeddingRows>) {
         let (low, high) = self.bounds();
         (Space::Interval { low, high }, None)
+    }
+}
+
+impl ActionSpace for LogInterval {
+    type Action = f64;
+
+    fn into_parts(self) -> (Space, Option<EmbeddingRows>) {
+        let (low, high) = self.bounds();
+        (Space::LogUniform { low, high }, None)
+    }
+}
+
+impl ActionSpace for Steps {
+    type Action = f64;
+
+    fn into_parts(self) -> (Space, Option<EmbeddingRows>) {
+        let (low, high) = self.bounds();
+        let step = self.step();
+        (Space::Steps { low, high, step }, None)
     }
 }
 

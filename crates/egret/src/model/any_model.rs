@@ -1,7 +1,7 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::event::{Context, FeatureSchema};
+use crate::event::{Context, FeatureSchema, Limits};
 use crate::explorer::{DecideError, Decision, Observed};
 use crate::learner::{LearnError, Settings};
 use crate::model::{self, ActionKind, AnyAction, Kind, KindError, Model, ModelError, ModelSpec};
@@ -86,6 +86,16 @@ impl AnyModel {
         self.0.decide(event, x)
     }
 
+    /// As [`Model::decide_within`].
+    pub fn decide_within(
+        &self,
+        event: u64,
+        x: &Context,
+        limits: &Limits,
+    ) -> Result<Decision<AnyAction>, DecideError> {
+        self.0.decide_within(event, x, limits)
+    }
+
     /// As [`Model::decide_batch`].
     pub fn decide_batch(
         &self,
@@ -146,6 +156,12 @@ trait ErasedModel: Send + Sync + fmt::Debug {
     fn as_any(&self) -> &dyn Any;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
     fn decide(&self, event: u64, x: &Context) -> Result<Decision<AnyAction>, DecideError>;
+    fn decide_within(
+        &self,
+        event: u64,
+        x: &Context,
+        limits: &Limits,
+    ) -> Result<Decision<AnyAction>, DecideError>;
     fn decide_batch(
         &self,
         events: &[(u64, &Context)],
@@ -194,6 +210,16 @@ impl<A: ActionKind> ErasedModel for Model<A> {
         Ok(self.decide(event, x)?.map_action(Into::into))
     }
 
+    fn decide_within(
+        &self,
+        event: u64,
+        x: &Context,
+        limits: &Limits,
+    ) -> Result<Decision<AnyAction>, DecideError> {
+        let decision = self.decide_within(event, x, limits)?;
+        Ok(decision.map_action(Into::into))
+    }
+
     fn decide_batch(
         &self,
         events: &[(u64, &Context)],
@@ -214,6 +240,7 @@ impl<A: ActionKind> ErasedModel for Model<A> {
                 Ok(Observed {
                     x: event.x,
                     action: A::from_any(&event.action)?,
+                    limits: event.limits.clone(),
                     loss: event.loss,
                     propensity: event.propensity,
                     tau: event.tau,

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, btree_map::Entry};
 use std::convert::Infallible;
 
-use crate::event::{Context, FeatureSchema, Loss, Outcome, OutcomeError, SchemaSample};
+use crate::event::{Context, FeatureSchema, Limits, Loss, Outcome, OutcomeError, SchemaSample};
 use crate::explorer::{DecideError, Decision};
 use crate::learner::LearnError;
 use crate::model::{ActionKind, Model, ModelError, ModelSpec};
@@ -11,6 +11,7 @@ use crate::model::{ActionKind, Model, ModelError, ModelSpec};
 /// | call         | what happens                                                              |
 /// |--------------|---------------------------------------------------------------------------|
 /// | `decide`     | makes the decision of the next event; `decision.event` is its number      |
+/// | `decide_within` | the same, for a request that allows a part of the actions              |
 /// | `learn`      | learns from the loss of an event, logs the event, and forgets it          |
 ///
 /// Losses may arrive late and in any order. At most `capacity` decisions wait for theirs; when another one is made, the
@@ -197,11 +198,32 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
 
     /// Makes the decision of the next event.
     pub fn decide(&mut self, x: impl Into<Context>) -> Result<Decision<A>, LoopError<L::Error>> {
-        let x = x.into();
+        self.decide_next(x.into(), None)
+    }
+
+    /// As [`decide`](Self::decide), for a request that allows a part of the actions: see [`Model::decide_within`]. The limits are
+    /// logged with the event.
+    pub fn decide_within(
+        &mut self,
+        x: impl Into<Context>,
+        limits: &Limits,
+    ) -> Result<Decision<A>, LoopError<L::Error>> {
+        self.decide_next(x.into(), Some(limits))
+    }
+
+    fn decide_next(
+        &mut self,
+        x: Context,
+        limits: Option<&Limits>,
+    ) -> Result<Decision<A>, LoopError<L::Error>> {
         let next = self.model.next_event.checked_add(1);
         let next = next.ok_or(LoopError::LastEvent)?;
         self.infer();
-        let decision = self.model.decide(self.model.next_event, &x)?;
+        let event = self.model.next_event;
+        let decision = match limits {
+            Some(limits) => self.model.decide_within(event, &x, limits)?,
+            None => self.model.decide(event, &x)?,
+        };
         while self.capacity <= self.waiting.len() {
             self.expire_oldest()?;
         }

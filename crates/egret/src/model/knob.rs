@@ -1,9 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::KnobValue;
-use crate::measure::Interval;
+use crate::measure::{Interval, Steps};
 use crate::model::SpaceError;
-use crate::numeric::OutOfRange;
 
 /// What one knob of a mixed space can be; μ is uniform over it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,9 +28,6 @@ pub enum Knob {
     Categories(Vec<String>),
 }
 
-/// How far from a step, in steps, a number may be: a tenth is no binary fraction.
-const ROUNDING: f64 = 1e-6;
-
 impl Knob {
     pub(crate) fn check(&self) -> Result<(), SpaceError> {
         match self {
@@ -39,17 +35,7 @@ impl Knob {
                 Interval::new(*low, *high)?;
             }
             Self::Steps { low, high, step } => {
-                OutOfRange::unless(low.is_finite(), "low", *low, "(-inf, inf)")?;
-                OutOfRange::unless(high.is_finite(), "high", *high, "(-inf, inf)")?;
-                OutOfRange::unless(0.0 < *step && step.is_finite(), "step", *step, "(0, inf)")?;
-                let steps = (high - low) / step;
-                OutOfRange::unless(
-                    // Beyond so many an interval is meant, and rounding could not tell a step from the next.
-                    (0.0..=1e9).contains(&steps) && is_whole(steps),
-                    "high - low, in steps",
-                    steps,
-                    "{0, 1, 2, …, 10^9}",
-                )?;
+                Steps::new(*low, *high, *step)?;
             }
             Self::Categories(names) => {
                 let mut sorted: Vec<&String> = names.iter().collect();
@@ -68,15 +54,10 @@ impl Knob {
                 (low..=high).contains(&value)
             }
             (Self::Steps { low, high, step }, KnobValue::Number(value)) => {
-                let (place, last) = ((value - low) / step, (high - low) / step);
-                is_whole(place) && (0.0..=last.round()).contains(&place.round())
+                Steps::new(*low, *high, *step).is_ok_and(|steps| steps.index(*value).is_some())
             }
             (Self::Categories(names), KnobValue::Category(name)) => names.contains(name),
             _ => false,
         }
     }
-}
-
-fn is_whole(steps: f64) -> bool {
-    (steps - steps.round()).abs() <= ROUNDING
 }

@@ -1,74 +1,14 @@
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-
-use crate::event::{Item, KnobValue};
+use crate::event::{KnobLimits, KnobValue, Limits, LimitsError};
+use crate::measure::Steps;
 use crate::model::{AnyAction, Knob, Space};
 
-/// What one request allowed: a part of the action space. μ is restricted to it, and densities are against the restricted μ.
-///
-/// ```
-/// use egret::{Limits, Space};
-///
-/// let prices: Space = "interval:5,50".parse()?;
-/// let limits = Limits::Interval { low: 9.0, high: 11.0 };
-/// assert_eq!(limits.check(&prices), Ok(()));
-/// assert!(limits.allow(&10.0.into()) && !limits.allow(&20.0.into()));
-/// # Ok::<(), egret::SpaceError>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Limits {
-    /// Numbers from `low` to `high`; equal, they leave one number.
-    Interval {
-        /// The least allowed.
-        low: f64,
-        /// The greatest allowed.
-        high: f64,
-    },
-    /// Vectors of a box with each coordinate between two ends; equal, they fix the coordinate.
-    Box {
-        /// (least, greatest) allowed of each coordinate.
-        sides: Vec<(f64, f64)>,
-    },
-    /// Items of a catalogue, played alone or in sets.
-    Items(ItemLimits),
-    /// Knobs of a mixed space; those not named are free.
-    Mixed {
-        /// By name.
-        knobs: BTreeMap<String, KnobLimits>,
-    },
-}
-
-/// Which items a request allowed, in increasing order of their indices.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ItemLimits {
-    /// These alone.
-    Allowed(Vec<Item>),
-    /// All but these.
-    Excluded(Vec<Item>),
-}
-
-/// What a request allowed one knob.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum KnobLimits {
-    /// Numbers or steps from `low` to `high`; equal, they fix the knob.
-    Interval {
-        /// The least allowed.
-        low: f64,
-        /// The greatest allowed.
-        high: f64,
-    },
-    /// These categories.
-    Categories(Vec<String>),
-}
-
 impl Limits {
-    /// An error unless they are a part of the space that leaves an action to play.
+    /// An error unless they are a part of the space that leaves an action to play. On steps, ends may lie between them.
     pub fn check(&self, space: &Space) -> Result<(), LimitsError> {
         let holds = match (self, space) {
+            (&Self::Interval { low, high }, &Space::Steps { .. }) => {
+                steps_within(space, low, high).is_some()
+            }
             (Self::Interval { low, high }, _) if space.bounds().is_some() => space
                 .bounds()
                 .is_some_and(|bounds| within((*low, *high), bounds)),
@@ -86,21 +26,25 @@ impl Limits {
             }
             _ => false,
         };
-        if holds {
+        if let Space::Sphere { .. } | Space::Simplex { .. } = space {
+            let problem =
+                format!("{space} has no limits; numbers, boxes and items of a catalogue do");
+            Err(LimitsError::no_measure(self, problem))
+        } else if holds {
             Ok(())
         } else {
-            Err(LimitsError {
-                space: space.to_string(),
-            })
+            Err(LimitsError::outside(self, space))
         }
     }
 
     /// Whether they allow an action of the space.
-    pub fn allow(&self, action: &AnyAction) -> bool {
+    pub fn allow(&self, space: &Space, action: &AnyAction) -> bool {
         match (self, action) {
-            (Self::Interval { low, high }, AnyAction::Number(value)) => {
-                (low..=high).contains(&value)
-            }
+            (&Self::Interval { low, high }, AnyAction::Number(value)) => match space {
+                Space::Steps { .. } => steps_within(space, low, high)
+                    .is_some_and(|steps| steps.index(*value).is_some()),
+                _ => (low..=high).contains(value),
+            },
             (Self::Box { sides }, AnyAction::Vector(vector)) => {
                 sides.len() == vector.len()
                     && sides
@@ -120,31 +64,22 @@ impl Limits {
     }
 }
 
+/// Those of the steps that lie between two numbers.
+fn steps_within(space: &Space, low: f64, high: f64) -> Option<Steps> {
+    let &Space::Steps {
+        low: first,
+        high: last,
+        step,
+    } = space
+    else {
+        return None;
+    };
+    Steps::new(first, last, step).ok()?.between(low, high)
+}
+
 /// Whether one interval, perhaps a single point, is part of another.
 fn within((low, high): (f64, f64), (least, greatest): (f64, f64)) -> bool {
     least <= low && low <= high && high <= greatest
-}
-
-impl ItemLimits {
-    /// Whether they leave so many of `count` items.
-    fn leave(&self, needed: usize, count: usize) -> bool {
-        let (Self::Allowed(listed) | Self::Excluded(listed)) = self;
-        let increasing = listed.windows(2).all(|pair| pair[0] < pair[1]);
-        let known = listed.last().is_none_or(|item| (item.0 as usize) < count);
-        increasing
-            && known
-            && match self {
-                Self::Allowed(allowed) => needed <= allowed.len(),
-                Self::Excluded(excluded) => needed <= count - excluded.len(),
-            }
-    }
-
-    fn allow(&self, item: &Item) -> bool {
-        match self {
-            Self::Allowed(allowed) => allowed.binary_search(item).is_ok(),
-            Self::Excluded(excluded) => excluded.binary_search(item).is_err(),
-        }
-    }
 }
 
 impl KnobLimits {
@@ -175,21 +110,10 @@ impl KnobLimits {
     }
 }
 
-/// Limits that are no part of the action space, or leave no action.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the limits are no part of the action space {space}, or leave no action: expected narrower ends, or some of its items \
-     in increasing order"
-)]
-pub struct LimitsError {
-    /// The space.
-    pub space: String,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{ItemSet, MixedAction, Vector};
+    use crate::event::{Item, ItemSet, MixedAction, Vector};
 
     fn limits(json: &str) -> Limits {
         let limits: Limits = serde_json::from_str(json).expect("limits");
@@ -265,6 +189,37 @@ mod tests {
     }
 
     #[test]
+    fn steps_are_allowed_between_any_ends() {
+        let space: Space = "steps:5,50,0.1".parse().expect("steps");
+        let limits = |low, high| Limits::Interval { low, high };
+        let tenth = 5.0 + 3.0 * 0.1; // not the number 5.3
+        for (fits, low, high) in [
+            (true, 5.25, 5.35),
+            (true, tenth, tenth),
+            (true, 5.0, 50.0),
+            (false, 5.31, 5.39),
+            (false, 4.9, 6.0),
+            (false, 49.0, 50.1),
+            (false, 6.0, 5.5),
+            (false, f64::NAN, 6.0),
+        ] {
+            assert_eq!(
+                limits(low, high).check(&space).is_ok(),
+                fits,
+                "{low} {high}"
+            );
+        }
+        assert!(limits(tenth, tenth).allow(&space, &5.3.into()));
+        assert!(!limits(5.25, 5.35).allow(&space, &5.4.into()));
+        let error = limits(4.0, 6.0).check(&space).expect_err("too low");
+        let words = error.to_string();
+        assert!(
+            words.contains("from 4 to 6") && words.contains("steps:5,50,0.1"),
+            "{words}"
+        );
+    }
+
+    #[test]
     fn limits_tell_what_they_allow() {
         let set = |items: &[u32]| ItemSet::new(items.iter().copied().map(Item)).expect("distinct");
         let vector = |values: &[f64]| AnyAction::from(Vector::new(values).expect("finite"));
@@ -296,8 +251,10 @@ mod tests {
             ),
             (cheap, mixed(10.0, "red"), mixed(12.0, "red")),
         ] {
-            assert!(limits(part).allow(&inside), "{part} {inside}");
-            assert!(!limits(part).allow(&outside), "{part} {outside}");
+            // Only steps need to know their space.
+            let space = knobs();
+            assert!(limits(part).allow(&space, &inside), "{part} {inside}");
+            assert!(!limits(part).allow(&space, &outside), "{part} {outside}");
         }
     }
 }

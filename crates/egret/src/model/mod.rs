@@ -26,7 +26,6 @@ pub use action_space::{ActionSpace, EmbeddingRows, Items, ItemsError};
 pub use any_model::AnyModel;
 pub use decision_loop::{DecisionLoop, EventLog, LoopError, NoLog};
 pub use knob::Knob;
-pub use limits::{ItemLimits, KnobLimits, Limits, LimitsError};
 pub use space::{ActionError, Space, SpaceError};
 pub use spec::{Contexts, ModelSpec};
 
@@ -36,7 +35,8 @@ use rayon::prelude::*;
 
 use crate::codec::{LoadError, framed::Frame};
 use crate::event::{
-    Context, ContextError, EncodeBuffers, FeatureCounts, FeatureSchema, Objective, SchemaError,
+    Context, ContextError, EncodeBuffers, FeatureCounts, FeatureSchema, Limits, Objective,
+    SchemaError,
 };
 use crate::explorer::{DecideError, Decision, Learned, Observed};
 use crate::learner::{LearnError, Learner, ReplayError, Settings, SettingsError};
@@ -207,6 +207,32 @@ impl<A: ActionKind> Model<A> {
         self.encoded(x, |x| self.learner.decide(event, x))
     }
 
+    /// As [`decide`](Self::decide), for a request that allows a part of the actions: a price within 10% of the last, an item that
+    /// is in stock, a knob that is pinned. μ is restricted to the limits, and the density is against the restricted μ.
+    ///
+    /// Numbers, boxes and items can be limited. Equal ends pin a number: it is played with density 1.
+    ///
+    /// ```
+    /// use egret::{Context, Limits, Model, Steps};
+    ///
+    /// let prices = Model::new(Steps::new(5.0, 50.0, 0.5)?, 1)?;
+    /// let x = Context::dense(vec![1.0])?;
+    /// let decision = prices.decide_within(0, &x, &Limits::Interval { low: 9.0, high: 11.0 })?;
+    /// assert!((9.0..=11.0).contains(&decision.action));
+    /// let pinned = prices.decide_within(1, &x, &Limits::Interval { low: 9.5, high: 9.5 })?;
+    /// assert_eq!((pinned.action, pinned.importance_weight(1.0)), (9.5, Some(1.0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decide_within(
+        &self,
+        event: u64,
+        x: &Context,
+        limits: &Limits,
+    ) -> Result<Decision<A>, DecideError> {
+        limits.check(&self.spec.space)?;
+        self.encoded(x, |x| self.learner.decide_within(event, x, limits))
+    }
+
     fn check_action(&self, action: &A) -> Result<(), ActionError> {
         self.spec.space.check_action(&action.clone().into())
     }
@@ -271,6 +297,7 @@ impl<A: ActionKind> Model<A> {
             encoded.push(Observed {
                 x,
                 action: event.action.clone(),
+                limits: event.limits.clone(),
                 loss: event.loss,
                 propensity: event.propensity,
                 tau: event.tau,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Item;
-use crate::measure::{BoxError, CatalogueError, DirichletError};
+use crate::measure::{BoxError, CatalogueError, DirichletError, Steps};
 use crate::model::{ActionKind, AnyAction, Kind, Knob};
 use crate::numeric::OutOfRange;
 
@@ -14,7 +14,9 @@ use crate::numeric::OutOfRange;
 /// | space              | action             | μ                                  |
 /// |--------------------|--------------------|------------------------------------|
 /// | `Interval`         | `f64`              | uniform                            |
+/// | `LogUniform`       | `f64`              | uniform logarithm                  |
 /// | `TruncatedNormal`, `Beta` | `f64`       | a prior over an interval           |
+/// | `Steps`            | `f64`              | uniform over the steps             |
 /// | `Box`, `Sphere`    | [`Vector`](crate::Vector)         | uniform                            |
 /// | `Simplex`          | [`Vector`](crate::Vector)         | Dirichlet                          |
 /// | `Items`            | [`Item`]           | uniform, or by the weights         |
@@ -99,6 +101,22 @@ pub enum Space {
         /// How many are chosen.
         size: usize,
     },
+    /// Numbers from `low` to `high`, each factor as probable as the next.
+    LogUniform {
+        /// The least, above 0.
+        low: f64,
+        /// The greatest.
+        high: f64,
+    },
+    /// `low`, `low + step`, and so on to `high`.
+    Steps {
+        /// The least.
+        low: f64,
+        /// The greatest: a whole number of steps above the least.
+        high: f64,
+        /// From one to the next.
+        step: f64,
+    },
 }
 
 /// The most coordinates of a vector. [`Learner::best`](crate::Learner::best) draws 4,096 vectors: of so many coordinates
@@ -109,9 +127,11 @@ impl Space {
     /// The kind of its actions.
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Interval { .. } | Self::TruncatedNormal { .. } | Self::Beta { .. } => {
-                Kind::Number
-            }
+            Self::Interval { .. }
+            | Self::LogUniform { .. }
+            | Self::TruncatedNormal { .. }
+            | Self::Beta { .. }
+            | Self::Steps { .. } => Kind::Number,
             Self::Box { .. } | Self::Sphere { .. } | Self::Simplex { .. } => Kind::Vector,
             Self::Items { .. } => Kind::Item,
             Self::Mixed { .. } => Kind::Mixed,
@@ -143,6 +163,9 @@ impl Space {
     /// An error if the action is not in the space.
     pub fn check_action(&self, action: &AnyAction) -> Result<(), ActionError> {
         let fits = match (action, self) {
+            (AnyAction::Number(value), &Self::Steps { low, high, step }) => {
+                Steps::new(low, high, step).is_ok_and(|steps| steps.index(*value).is_some())
+            }
             (AnyAction::Number(value), _) => self
                 .bounds()
                 .is_some_and(|(low, high)| (low..=high).contains(value)),
@@ -180,12 +203,14 @@ impl Space {
         }
     }
 
-    /// The ends of an interval; none for other spaces.
+    /// The least and the greatest number; none for spaces of other actions.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match *self {
             Self::Interval { low, high }
+            | Self::LogUniform { low, high }
             | Self::TruncatedNormal { low, high, .. }
-            | Self::Beta { low, high, .. } => Some((low, high)),
+            | Self::Beta { low, high, .. }
+            | Self::Steps { low, high, .. } => Some((low, high)),
             _ => None,
         }
     }
@@ -251,8 +276,8 @@ pub enum SpaceError {
     },
     /// The text is not a space.
     #[error(
-        "{text:?} is not an action space, expected interval:LOW,HIGH, normal:MEAN,SD,LOW,HIGH, beta:A,B,LOW,HIGH, \
-         box:LOW,HIGH,LOW,HIGH,…, sphere:DIM, simplex:ALPHA,ALPHA,…, items:COUNT or set:COUNT,SIZE"
+        "{text:?} is not an action space, expected interval:LOW,HIGH, log:LOW,HIGH, steps:LOW,HIGH,STEP, \
+         normal:MEAN,SD,LOW,HIGH, beta:A,B,LOW,HIGH, box:LOW,HIGH,LOW,HIGH,…, sphere:DIM, simplex:ALPHA,ALPHA,…, items:COUNT or set:COUNT,SIZE"
     )]
     Text {
         /// What was read.
@@ -300,6 +325,8 @@ impl fmt::Display for Space {
         };
         match self {
             Self::Interval { low, high } => write!(f, "interval:{low},{high}"),
+            Self::LogUniform { low, high } => write!(f, "log:{low},{high}"),
+            Self::Steps { low, high, step } => write!(f, "steps:{low},{high},{step}"),
             Self::TruncatedNormal {
                 mean,
                 sd,
@@ -343,6 +370,8 @@ impl FromStr for Space {
         };
         let space = match (name, &numbers[..]) {
             ("interval", &[low, high]) => Self::Interval { low, high },
+            ("log" | "log-uniform", &[low, high]) => Self::LogUniform { low, high },
+            ("steps", &[low, high, step]) => Self::Steps { low, high, step },
             ("normal", &[mean, sd, low, high]) => Self::TruncatedNormal {
                 mean,
                 sd,
@@ -386,6 +415,8 @@ mod tests {
     fn every_space_has_a_kind_a_measure_and_a_short_form() {
         for (text, kind, dim, bounds) in [
             ("interval:0,1", Kind::Number, 1, Some((0.0, 1.0))),
+            ("log:1000,1000000000", Kind::Number, 1, Some((1e3, 1e9))),
+            ("steps:5,50,0.5", Kind::Number, 1, Some((5.0, 50.0))),
             ("normal:0.5,0.1,0,1", Kind::Number, 1, Some((0.0, 1.0))),
             ("beta:2,3,-1,1", Kind::Number, 1, Some((-1.0, 1.0))),
             ("box:0,1,-1,1", Kind::Vector, 2, None),
@@ -503,6 +534,10 @@ mod tests {
             "interval:1",
             "interval:1,nan",
             "interval:2,1",
+            "log:0,1",
+            "log:2,1",
+            "steps:0,1",
+            "steps:0,1,0.3",
             "box:0,1,2",
             "sphere:2.5",
             "sphere:-1",
@@ -540,6 +575,9 @@ mod tests {
             ("interval:0,1", 1.0.into(), 1.5.into()),
             ("interval:0,1", 0.0.into(), f64::NAN.into()),
             ("interval:0,1", 0.5.into(), Item(0).into()),
+            ("log:1,10", 2.5.into(), 0.5.into()),
+            ("steps:5,50,0.1", (5.0 + 3.0 * 0.1).into(), 5.35.into()),
+            ("steps:5,50,0.1", 50.0.into(), 50.1.into()),
             ("items:3", Item(2).into(), Item(3).into()),
             ("box:0,1,0,2", vector(&[1.0, 2.0]), vector(&[1.0, 2.5])),
             ("box:0,1,0,2", vector(&[0.0, 0.0]), vector(&[1.0])),

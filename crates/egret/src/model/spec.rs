@@ -1,7 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Action, Batch, Context, FeatureSchema, Item, Objective, Vector, Vectors};
-use crate::model::{ActionKind, ActionSpace, EmbeddingRows, Kind, Space};
+use crate::model::{
+    ActionKind, ActionSpace, EmbeddingRows, Kind, Space, action_kind::line_measure,
+};
 use crate::numeric::{EventRng, OutOfRange, lanes};
 use crate::oracle::{
     ActionFeatures, Embeddings, GrowError, NamedFeatures, OracleSpec, OracleSpecError,
@@ -141,9 +143,17 @@ impl ModelSpec {
     pub(crate) fn number_oracle(
         &self,
     ) -> Result<Box<dyn RegressionOracle<Context, f64>>, OracleSpecError> {
-        let bounds = self.space.bounds().ok_or(OracleSpecError::NotAnInterval)?;
         self.size().check()?;
-        self.named(self.oracle.on(bounds, self.first_dim())?)
+        let oracle = match self.space {
+            // Quantiles of a uniform measure are a scale that oracles have by themselves.
+            Space::Interval { low, high } => self.oracle.on((low, high), self.first_dim())?,
+            _ => {
+                let line = line_measure(&self.space);
+                let line = line.map_err(|_| OracleSpecError::NotAnInterval)?;
+                self.oracle.on_quantiles(line, self.first_dim())?
+            }
+        };
+        self.named(oracle)
     }
 
     pub(crate) fn vector_oracle(

@@ -33,6 +33,7 @@ pub use argmin::network::NetworkArgmin;
 pub use combine::aggregation::Aggregation;
 pub use combine::function::{FunctionOnInterval, FunctionOracle};
 pub use combine::named_features::NamedFeatures;
+pub use combine::on_quantiles::OnQuantiles;
 pub use combine::piecewise_constant::PiecewiseConstant;
 pub use features::{
     ActionFeatures, Bilinear, Embeddings, FeaturesFrom, JointFeatures, ScalarFeatures, Scaling,

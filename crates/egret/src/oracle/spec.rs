@@ -4,13 +4,14 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::event::{Action, Context};
+use crate::measure::LineMeasure;
 use crate::numeric::OutOfRange;
 use crate::oracle::{
     ActionFeatures, Aggregation, ArgminDispersion, Bilinear, CurveNetwork, CurveSettings,
     Forecaster, FourierRegression, FourierSettings, GrowError, LatentOutcome,
     LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LocalRegression,
-    LocalSettings, NetworkArgmin, PiecewiseConstant, QuadraticRegression, QuadraticSettings,
-    RegressionOracle, ScalarFeatures, Scaling,
+    LocalSettings, NetworkArgmin, OnQuantiles, PiecewiseConstant, QuadraticRegression,
+    QuadraticSettings, RegressionOracle, ScalarFeatures, Scaling,
 };
 
 /// A regression oracle as data: kind and settings, nothing learned. It parses from a short text.
@@ -412,6 +413,54 @@ impl OracleSpec {
             })
         })
     }
+
+    /// Builds the oracle for a measure on a line: on [0, 1], for the quantiles of actions.
+    pub(crate) fn on_quantiles(
+        &self,
+        line: Box<dyn LineMeasure>,
+        context_dim: usize,
+    ) -> Built<f64> {
+        let mut spec = self.clone();
+        spec.fit_cells(&*line)?;
+        let inner = spec.on((0.0, 1.0), context_dim)?;
+        Ok(Box::new(OnQuantiles::new(line, inner)))
+    }
+
+    /// Gives no cell less than a step, and refuses cells so narrow that rounding would move actions between them.
+    fn fit_cells(&mut self, line: &dyn LineMeasure) -> Result<(), OutOfRange> {
+        match self {
+            Self::PiecewiseConstant { cells, of } => {
+                match line.steps() {
+                    Some(steps) => *cells = (*cells).min(steps.count() as usize).max(2),
+                    None => check_cells(line, *cells)?,
+                }
+                of.fit_cells(line)
+            }
+            Self::Aggregation(members) => members
+                .iter_mut()
+                .try_for_each(|member| member.fit_cells(line)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// With fewer than 1,024 numbers in a cell, rounding would move more than a thousandth of its actions into another.
+fn check_cells(line: &dyn LineMeasure, cells: usize) -> Result<(), OutOfRange> {
+    let cells = cells.clamp(2, 1 << 16);
+    let mut edges: Vec<f64> = (0..=cells).map(|cell| cell as f64 / cells as f64).collect();
+    line.quantiles(&mut edges);
+    let width = |ends: &[f64]| ends[1] - ends[0];
+    let numbers = edges.windows(2).map(|ends| {
+        let largest = ends[0].abs().max(ends[1].abs());
+        width(ends) / (largest - largest.next_down())
+    });
+    let least = numbers.fold(f64::INFINITY, f64::min);
+    OutOfRange::unless(
+        1024.0 <= least,
+        "numbers in a cell of equal mass",
+        least,
+        "[1024, inf): choose fewer cells or a wider measure",
+    )
 }
 
 type Built<A> = Result<Box<dyn RegressionOracle<Context, A>>, OracleSpecError>;

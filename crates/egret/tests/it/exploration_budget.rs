@@ -77,6 +77,7 @@ fn gamma_counts_events_and_not_batches() {
             .map(|(x, best, chance)| Observed {
                 x,
                 action: *chance,
+                limits: None,
                 loss: Loss::new((chance - best).abs()).expect("in range"),
                 propensity: egret::Propensity::Density(egret::Density::new(1.0).expect("positive")),
                 tau: None,

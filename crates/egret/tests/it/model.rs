@@ -33,6 +33,7 @@ fn observed<A>(x: Context, action: A, loss: Loss) -> Observed<Context, A> {
     Observed {
         x,
         action,
+        limits: None,
         loss,
         propensity: Propensity::Density(Density::new(1.0).expect("positive")),
         tau: None,

@@ -61,7 +61,9 @@ fn the_density_is_known_at_every_action_and_integrates_to_one() {
     for event in 0..50 {
         let decision = learner.decide(event, &()).expect("an action");
         let stated = decision.propensity.density().expect("a density").get();
-        let known = learner.density(&(), &decision.action).expect("no error");
+        let known = learner
+            .density(&(), &decision.action, None)
+            .expect("no error");
         assert_eq!(known.map(f64::to_bits), Some(stated.to_bits()));
         learner.replay(&(), &decision).expect("the same bits");
     }
@@ -70,7 +72,11 @@ fn the_density_is_known_at_every_action_and_integrates_to_one() {
     learner.measure().sample(&(), 200_000, &mut rng, &mut draws);
     // Regions below a thousandth of the space are met by too few draws: the rest is what μ sees of the others.
     let densities: Vec<f64> = (0..draws.len())
-        .map(|place| learner.density(&(), &draws.get(place)).expect("no error"))
+        .map(|place| {
+            learner
+                .density(&(), &draws.get(place), None)
+                .expect("no error")
+        })
         .map(|density| density.expect("known"))
         .collect();
     let least = densities.iter().copied().fold(f64::INFINITY, f64::min);
@@ -80,7 +86,7 @@ fn the_density_is_known_at_every_action_and_integrates_to_one() {
         .largest_inverse_density;
     assert!((least * inverse.expect("a bound") - 1.0).abs() < 1e-12);
     let other = Vector::new(&[0.5]).expect("finite");
-    assert!(learner.density(&(), &other).is_err());
+    assert!(learner.density(&(), &other, None).is_err());
 }
 
 /// A bowl whose middle moves with the context, with noise; returns the mean loss of the last quarter.

@@ -160,7 +160,7 @@ fn play_listed<X: ?Sized, A: Action>(
     measure.sample(x, 1, rng, &mut work.actions);
     let drawn = work.actions.get(catalogue.len());
     let item = as_item(&drawn).ok_or(DecideError::NoArgmin)?;
-    let index = item.0 as usize;
+    let index = catalogue.place(item).ok_or(DecideError::NoArgmin)?;
     let gap = work.fhats[index] - work.fhats[best];
     let keeps = rng.unit() < mixture.share(gap, catalogue.probability(item));
     let index = if keeps { index } else { best };
@@ -178,7 +178,7 @@ fn listed_density<A: Action>(
     best: usize,
     work: &mut Proposals<A>,
 ) -> f64 {
-    let probability = catalogue.probability(Item(index as u32));
+    let probability = catalogue.probability(catalogue.item(index as u32));
     let share = mixture.share(work.fhats[index] - work.fhats[best], probability);
     if index != best {
         return share;

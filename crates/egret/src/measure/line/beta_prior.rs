@@ -1,9 +1,12 @@
 use std::f64::consts::PI;
 
+use crate::event::{Limits, LimitsError};
 use crate::measure::{
     LineMeasure, ReferenceMeasure, Support,
     line::{
         inverse_cdf::{InverseCdf, LogConcave},
+        line_part::LinePart,
+        restricted,
         strata::{append_quantiles, fill_stratified},
     },
 };
@@ -89,6 +92,12 @@ impl<X: ?Sized> ReferenceMeasure<X, f64> for BetaPrior {
 
     fn as_line(&self) -> Option<&dyn LineMeasure> {
         Some(self)
+    }
+
+    fn within(&self, limits: &Limits) -> Result<Box<dyn ReferenceMeasure<X, f64>>, LimitsError> {
+        restricted(self, limits, |low, high| {
+            LinePart::new(self.clone(), low, high)
+        })
     }
 }
 

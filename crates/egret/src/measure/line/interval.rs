@@ -1,8 +1,12 @@
 use multiversion::multiversion;
 
+use crate::event::{Limits, LimitsError};
 use crate::measure::{
     LineMeasure, ReferenceMeasure, Support,
-    line::strata::{append_quantiles, fill_stratified},
+    line::{
+        restricted,
+        strata::{append_quantiles, fill_stratified},
+    },
 };
 use crate::numeric::{EventRng, OutOfRange, bounds::Bounds};
 
@@ -45,6 +49,10 @@ impl<X: ?Sized> ReferenceMeasure<X, f64> for Interval {
 
     fn as_line(&self) -> Option<&dyn LineMeasure> {
         Some(self)
+    }
+
+    fn within(&self, limits: &Limits) -> Result<Box<dyn ReferenceMeasure<X, f64>>, LimitsError> {
+        restricted(self, limits, Self::new)
     }
 }
 

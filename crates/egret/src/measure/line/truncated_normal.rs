@@ -1,9 +1,11 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
+use crate::event::{Limits, LimitsError};
 use crate::measure::{
     LineMeasure, ReferenceMeasure, Support,
     line::{
         inverse_cdf::{InverseCdf, LogConcave},
+        restricted,
         strata::{append_quantiles, fill_stratified},
     },
 };
@@ -110,6 +112,12 @@ impl<X: ?Sized> ReferenceMeasure<X, f64> for TruncatedNormal {
 
     fn as_line(&self) -> Option<&dyn LineMeasure> {
         Some(self)
+    }
+
+    fn within(&self, limits: &Limits) -> Result<Box<dyn ReferenceMeasure<X, f64>>, LimitsError> {
+        restricted(self, limits, |low, high| {
+            Self::new(self.mean(), self.sd(), low, high)
+        })
     }
 }
 
