@@ -30,7 +30,7 @@ pub use audit::{
 pub use estimator::{Estimator, Hyperparameter, UnknownEstimator};
 pub use evaluation::{
     Diagnostics, Difference, Estimate, Evaluation, EvaluationError, PairedEvents, Plan, PlanError,
-    PolicyComparison, PolicyComparisonReport, Report, Skipped, Verdict, VerdictKind,
+    PolicyComparison, PolicyComparisonReport, Report, Skipped, Standing, Verdict, VerdictKind,
 };
 pub use interval::{
     Confidence, IntervalKind, LowerMean, PathPoint, UnknownInterval, running_intersection,

@@ -48,7 +48,7 @@ pub struct HeldOutValue {
     /// The mean loss of the served policy, self-normalized, or its mean outcome after [`in_units`](Self::in_units); NaN
     /// where all weights are 0.
     pub estimate: f64,
-    /// The IPS estimate with its interval. All candidates' intervals hold at once.
+    /// The betting interval, with the value that it speaks least against. All candidates' intervals hold at once.
     pub interval: Estimate,
     /// How it compares with the winner.
     pub standing: CandidateStanding,
@@ -208,10 +208,7 @@ impl<A: ActionKind> Selection<A> {
             .map(|entry| entry.candidate.name())
             .collect();
         let digits = objective.decimals();
-        let value = format!(
-            "{estimate:.digits$}, in [{:.digits$}, {:.digits$}]",
-            interval.low, interval.high
-        );
+        let value = format!("{estimate:.digits$}, in {}", interval.ends(digits));
         if self.entries.len() == 1 {
             return format!("{name} is the only candidate: its mean {noun} is {value}");
         }

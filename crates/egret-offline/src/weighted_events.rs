@@ -6,7 +6,7 @@
 /// | `weights`          | w = q/p     | [0, ∞)  | importance weight: the policy's density over the logged one; E w = 1 |
 /// | `predicted`        | f̂(x, a)     | [0, 1]  | predicted loss of the logged action                                 |
 /// | `policy_predicted` | E_q f̂(x, ·) | [0, ∞)  | the policy's predicted loss, or an unbiased estimate of it          |
-/// | `event_weights`    | h           | (0, ∞)  | how much the event counts; known before its action was drawn        |
+/// | `event_weights`    | h           | (0, ∞)  | how much the event counts; known before its action was drawn, or 1/P(the event was kept) |
 ///
 /// A prediction must not have been learned from the loss beside it, nor from a later one.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,7 +19,7 @@ pub struct WeightedEvents<'a> {
     pub predicted: Option<&'a [f64]>,
     /// E_q f̂(x, ·): estimators that use a model need it.
     pub policy_predicted: Option<&'a [f64]>,
-    /// h; without them all events count alike.
+    /// h; 1 where they are absent.
     pub event_weights: Option<&'a [f64]>,
 }
 
@@ -110,7 +110,6 @@ pub(crate) fn all_within(values: &[f64], low: f64, high: f64) -> bool {
 pub(crate) struct Present {
     pub(crate) predicted: bool,
     pub(crate) policy_predicted: bool,
-    pub(crate) event_weights: bool,
 }
 
 impl Present {
@@ -118,7 +117,6 @@ impl Present {
         Self {
             predicted: events.predicted.is_some(),
             policy_predicted: events.policy_predicted.is_some(),
-            event_weights: events.event_weights.is_some(),
         }
     }
 
@@ -130,7 +128,6 @@ impl Present {
                 self.policy_predicted,
                 other.policy_predicted,
             ),
-            ("event_weight", self.event_weights, other.event_weights),
         ] {
             if ours != theirs {
                 return Err(WeightedEventsError::Unequal { name });

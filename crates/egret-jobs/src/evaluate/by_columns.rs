@@ -2,6 +2,7 @@ use egret::{Direction, Objective};
 use egret_log::{ColumnBatch, ColumnScan, VERSION};
 
 use super::density::NO_NUMBER;
+use super::pass_probs::PassProbs;
 use super::rows::{Evaluated, report};
 use super::tally::Tally;
 use super::weighted_batch::WeightedBatch;
@@ -28,13 +29,13 @@ pub(super) fn evaluate(
     let policies = columns.policies.len();
     let mut tally = Tally::new(checked, policies, checked.against)?;
     let mut events = WeightedBatch::new(policies);
-    let (mut rows, mut pass_prob) = (0, None);
+    let mut rows = 0;
     scan.for_each(|mut batch| -> Result<(), JobError> {
         rows += batch.rows() as u64;
-        columns.check(&batch, &objective, &mut pass_prob)?;
+        columns.check(&batch, &objective)?;
         tally.left_out.without_loss += batch.drop_missing(LOSS) as u64;
         tally.left_out.point_masses += batch.column(DENSITY).missing() as u64;
-        columns.weigh(&batch, &objective, &mut events);
+        columns.weigh(&batch, &objective, &mut tally.pass_probs, &mut events);
         tally.observe(&events)?;
         match scan.rows() {
             Some(all) => tell(progress, Step::Read(rows as f64 / all.max(1) as f64)),
@@ -49,18 +50,6 @@ const LOSS: usize = 0;
 const DENSITY: usize = 1;
 /// After those that are required.
 const OPTIONAL: [&str; 3] = ["z", "v", "passProb"];
-
-/// Events that were kept for the log with unequal probabilities would have to be weighed by them too.
-pub(super) fn same_pass_prob(before: &mut Option<f64>, found: f64) -> Result<(), JobError> {
-    let first = *before.get_or_insert(found);
-    if first == found {
-        return Ok(());
-    }
-    Err(JobError::Log(format!(
-        "events were kept for the log with unequal probabilities (passProb is {first} and {found}): evaluate each part \
-         by itself"
-    )))
-}
 
 /// Which column holds what.
 struct Columns {
@@ -123,12 +112,7 @@ impl Columns {
     }
 
     /// An error where these rows cannot be weighed.
-    fn check(
-        &self,
-        batch: &ColumnBatch,
-        objective: &Objective,
-        pass_prob: &mut Option<f64>,
-    ) -> Result<(), JobError> {
+    fn check(&self, batch: &ColumnBatch, objective: &Objective) -> Result<(), JobError> {
         let losses = batch.column(LOSS);
         for column in (0..self.required.len()).map(|place| batch.column(place)) {
             if column.missing() == 0 || ["loss", "density"].contains(&column.name()) {
@@ -157,8 +141,7 @@ impl Columns {
                     .map_err(|error| JobError::field(&place(batch, row), column.name(), error))?;
             }
         }
-        let [_, versions, pass_probs] =
-            [0, 1, 2].map(|place| batch.column(self.required.len() + place));
+        let versions = batch.column(self.required.len() + 1);
         for version in (0..versions.len()).filter_map(|row| versions.get(row)) {
             if version != f64::from(VERSION) {
                 return Err(JobError::Log(format!(
@@ -167,14 +150,17 @@ impl Columns {
                 )));
             }
         }
-        // Who does not say otherwise kept every event.
-        (0..pass_probs.len())
-            .map(|row| pass_probs.get(row).unwrap_or(1.0))
-            .try_for_each(|found| same_pass_prob(pass_prob, found))
+        Ok(())
     }
 
     /// Takes the numbers of rows that passed the check.
-    fn weigh(&self, batch: &ColumnBatch, objective: &Objective, events: &mut WeightedBatch) {
+    fn weigh(
+        &self,
+        batch: &ColumnBatch,
+        objective: &Objective,
+        pass_probs: &mut PassProbs,
+        events: &mut WeightedBatch,
+    ) {
         events.clear();
         let inverses = inverses(batch);
         let losses = batch.all(LOSS).iter();
@@ -192,6 +178,9 @@ impl Columns {
             let weights = pairs.map(|(tau, gamma)| tau / (tau + gamma));
             events.event_weights.extend(weights);
         }
+        let kept = batch.column(self.required.len() + 2);
+        let kept = (0..kept.len()).map(|row| kept.get(row));
+        pass_probs.weigh(kept, batch.rows(), &mut events.event_weights);
         let z = batch.column(self.required.len());
         if 0 < z.len() - z.missing() {
             let known = (0..z.len()).filter_map(|row| z.get(row));

@@ -13,7 +13,6 @@ use egret_offline::{
 };
 use rayon::prelude::*;
 
-use super::by_columns::same_pass_prob;
 use super::density::{
     AroundColumn, Event, LoggedDensity, OfColumns, OfMeasure, OfPolicy, Predictor, Problem,
 };
@@ -327,9 +326,8 @@ impl Scan<'_> {
     ) -> Result<EvaluateReport, JobError> {
         let mut tally = Tally::new(self.checked, ready.len(), self.against(ready)?)?;
         let mut events = WeightedBatch::new(ready.len());
-        let mut pass_prob = None;
         loop {
-            let batch = self.next_batch(&mut log, &mut tally, &mut pass_prob, progress)?;
+            let batch = self.next_batch(&mut log, &mut tally, progress)?;
             if batch.is_empty() {
                 break;
             }
@@ -343,6 +341,9 @@ impl Scan<'_> {
             for event in weighed {
                 event.add_to(&mut events);
             }
+            let kept = batch.iter().map(|used| used.record.pass_prob);
+            let event_weights = &mut events.event_weights;
+            tally.pass_probs.weigh(kept, batch.len(), event_weights);
             tally.observe(&events)?;
         }
         let mut remarks = Vec::new();
@@ -382,7 +383,6 @@ impl Scan<'_> {
         &self,
         log: &mut LogReader,
         tally: &mut Tally,
-        pass_prob: &mut Option<f64>,
         progress: &dyn Progress,
     ) -> Result<Vec<Used>, JobError> {
         let from_seq = self.checked.request.from_seq;
@@ -396,7 +396,6 @@ impl Scan<'_> {
                 continue;
             }
             self.check_space(&place, &record)?;
-            same_pass_prob(pass_prob, record.pass_prob.unwrap_or(1.0))?;
             let Some(loss) = record.loss else {
                 tally.left_out.without_loss += 1;
                 continue;

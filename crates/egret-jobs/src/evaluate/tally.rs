@@ -1,6 +1,7 @@
 use egret_offline::{Evaluation, PolicyComparison};
 
 use super::Checked;
+use super::pass_probs::PassProbs;
 use super::weight_histogram::WeightHistogram;
 use super::weighted_batch::WeightedBatch;
 use crate::error::JobError;
@@ -15,6 +16,8 @@ pub(super) struct Tally {
     pub comparisons: Vec<(usize, PolicyComparison)>,
     /// What was left out, and why.
     pub left_out: LeftOut,
+    /// How likely events were to be kept.
+    pub pass_probs: PassProbs,
     against: Option<usize>,
     draws_histograms: bool,
     /// Σ κ over the events that tell it, and how many they are.
@@ -58,6 +61,7 @@ impl Tally {
             histograms: vec![WeightHistogram::default(); policies],
             comparisons,
             left_out: LeftOut::default(),
+            pass_probs: PassProbs::default(),
             against,
             draws_histograms: checked.request.histograms,
             kappa: (0.0, 0),
@@ -102,11 +106,18 @@ impl Tally {
             return Err(JobError::Log(self.left_out.nothing_to_weigh()));
         }
         let left_out = self.left_out.without_loss + self.left_out.not_played;
+        let unequal = self.pass_probs.unequal();
         for evaluation in &mut self.evaluations {
             evaluation.leave_out(left_out);
+            if unequal {
+                evaluation.sampled_unequally();
+            }
         }
         for (_, comparison) in &mut self.comparisons {
             comparison.leave_out(left_out);
+            if unequal {
+                comparison.sampled_unequally();
+            }
         }
         Ok(())
     }

@@ -3,14 +3,14 @@ use serde::Serialize;
 
 use crate::estimator::Estimator;
 use crate::evaluation::diagnostics::WeightSummary;
-use crate::evaluation::report::more;
-use crate::evaluation::verdict::Subject;
-use crate::evaluation::{Diagnostics, EvaluationError, PlanError, Verdict};
+use crate::evaluation::report::{NO_VALUE, more};
+use crate::evaluation::verdict::{Subject, Terms};
+use crate::evaluation::{Diagnostics, EvaluationError, PlanError, Standing, Verdict};
 use crate::interval::betting::{Path, Side, Sides};
 use crate::interval::{
     Confidence, IntervalKind, PathPoint, RatioDifference, normal_quantile_above,
 };
-use crate::sums::{Chunked, Moments, Rest, Rows, Scratch, Terms, length};
+use crate::sums::{Chunked, Moments, Rest, Rows, Scratch, Terms as MomentTerms, length};
 use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 
 /// Estimates the difference v₁ − v₂ between the values of two policies from the same events.
@@ -47,8 +47,9 @@ pub struct PolicyComparison {
     total: Totals,
     rest: Rest<COLUMNS>,
     left_out: u64,
-    /// Whether predictions, and event weights, are given; none before the first batch.
-    present: Option<(bool, bool)>,
+    sampled_unequally: bool,
+    /// Whether predictions are given; none before the first batch.
+    predicted: Option<bool>,
 }
 
 /// Logged events with the weights of two policies. [`WeightedEvents`] describes each quantity.
@@ -64,7 +65,7 @@ pub struct PairedEvents<'a> {
     pub event_weights: Option<&'a [f64]>,
 }
 
-/// An interval for v₁ − v₂: below 0, the first policy has the smaller loss.
+/// An interval for v₁ − v₂: below 0, the first policy has the smaller loss. Both ends are NaN where no value is possible.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
     /// The estimator.
@@ -85,7 +86,9 @@ pub struct Difference {
     pub n: u64,
     /// How many more events would halve the interval, if they are like those seen.
     pub more_events: Option<u64>,
-    /// Whether to trust it: the graver of the verdicts on the two policies' weights.
+    /// Which of the two policies has the smaller loss, if that is shown.
+    pub standing: Standing,
+    /// Whether the interval can be relied on: the graver of the verdicts on the two policies' weights.
     pub verdict: Verdict,
 }
 
@@ -101,8 +104,18 @@ impl Difference {
             estimate: objective.difference(self.estimate),
             low,
             high,
+            standing: self.standing.in_units(objective),
             ..self
         }
+    }
+
+    /// What the interval says, whether to rely on it, and what would help, in one line. Numbers are taken to be in the units
+    /// of this objective already; `other` is the second policy.
+    pub fn in_words(&self, objective: &Objective, other: &str) -> String {
+        let ends = (self.low, self.high);
+        let more = self.more_events;
+        self.verdict
+            .line(objective, ends, self.standing, other, more)
     }
 }
 
@@ -133,7 +146,8 @@ impl PolicyComparison {
             total: Totals::new(weight_bound),
             rest: Rest::new(),
             left_out: 0,
-            present: None,
+            sampled_unequally: false,
+            predicted: None,
         })
     }
 
@@ -141,9 +155,9 @@ impl PolicyComparison {
     pub fn observe(&mut self, events: &PairedEvents<'_>) -> Result<(), EvaluationError> {
         let row = self.events();
         events.check(row, self.bound)?;
-        let present = (events.predictions.is_some(), events.event_weights.is_some());
-        self.check_present(present)?;
-        self.present = Some(present);
+        let predicted = events.predictions.is_some();
+        self.check_predicted(predicted)?;
+        self.predicted = Some(predicted);
         let mut rest = std::mem::replace(&mut self.rest, Rest::new());
         rest.cut(&events.to_rows(), |rows| self.add_chunks(rows));
         self.rest = rest;
@@ -153,6 +167,12 @@ impl PolicyComparison {
     /// Counts events that could not be weighed.
     pub fn leave_out(&mut self, events: u64) {
         self.left_out += events;
+    }
+
+    /// Says that events were kept for the log with unequal probabilities, as [`Evaluation`](crate::Evaluation) has it. There
+    /// is no betting interval then.
+    pub fn sampled_unequally(&mut self) {
+        self.sampled_unequally = true;
     }
 
     /// How many events were weighed.
@@ -167,10 +187,11 @@ impl PolicyComparison {
         if self.bound != later.bound {
             return Err(EvaluationError::OtherPlan);
         }
-        if let Some(present) = later.present {
-            self.check_present(present)?;
+        if let Some(predicted) = later.predicted {
+            self.check_predicted(predicted)?;
         }
-        self.present = self.present.or(later.present);
+        self.predicted = self.predicted.or(later.predicted);
+        self.sampled_unequally |= later.sampled_unequally;
         let rest = std::mem::replace(&mut self.rest, later.rest.clone());
         self.add_chunks(&rest.rows());
         self.total.add(&later.total);
@@ -178,17 +199,13 @@ impl PolicyComparison {
         Ok(())
     }
 
-    fn check_present(&self, present: (bool, bool)) -> Result<(), WeightedEventsError> {
-        let before = self.present.unwrap_or(present);
-        for (name, unequal) in [
-            ("predicted", before.0 != present.0),
-            ("event_weight", before.1 != present.1),
-        ] {
-            if unequal {
-                return Err(WeightedEventsError::Unequal { name });
+    fn check_predicted(&self, predicted: bool) -> Result<(), WeightedEventsError> {
+        match self.predicted {
+            Some(before) if before != predicted => {
+                Err(WeightedEventsError::Unequal { name: "predicted" })
             }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// The differences from all events so far. More can be added later.
@@ -201,11 +218,12 @@ impl PolicyComparison {
 
     fn finished(&self, confidence: Confidence) -> PolicyComparisonReport {
         let total = &self.total;
-        let diagnostics = [0, 1].map(|policy| total.weights[policy].diagnostics(self.left_out));
+        let diagnostics =
+            [0, 1].map(|policy| total.weights[policy].diagnostics(self.left_out, self.bound));
         let alpha = confidence.alpha();
         let n = total.ips.n;
         let thrice = (0 < n).then_some(3 * n);
-        let difference = |estimator, interval, estimate: f64, (low, high), more_events| {
+        let difference = |estimator, interval, estimate: f64, (low, high), terms, more_events| {
             let verdict = |diagnostics| {
                 Verdict::of(&Subject {
                     diagnostics,
@@ -214,6 +232,8 @@ impl PolicyComparison {
                     low,
                     high,
                     range: 2.0,
+                    terms,
+                    more_events,
                 })
             };
             let [first, second] = [0, 1].map(|policy| verdict(&diagnostics[policy]));
@@ -227,6 +247,7 @@ impl PolicyComparison {
                 simultaneous: confidence.policies(),
                 n,
                 more_events,
+                standing: Standing::of(low, high, (0.0, 0.0)),
                 verdict: if second.kind < first.kind {
                     second
                 } else {
@@ -235,30 +256,67 @@ impl PolicyComparison {
             }
         };
         let z = normal_quantile_above(0.5 * alpha);
-        let normal = |estimator, estimate: f64, error: f64| {
+        let normal = |estimator, estimate: f64, error: f64, terms| {
             let ends = (estimate - z * error, estimate + z * error);
-            difference(estimator, IntervalKind::Normal, estimate, ends, thrice)
+            let kind = IntervalKind::Normal;
+            difference(estimator, kind, estimate, ends, terms, thrice)
         };
-        let (low, high) = total.sides.interval(alpha, 2.0);
+        let (low, high) = total.sides.interval(alpha, 2.0).unwrap_or(NO_VALUE);
         let times = total.sides.times_until_half(alpha, 2.0);
         let (ips, snips) = (&total.ips, &total.snips);
-        let mut differences = vec![
-            normal(Estimator::Ips, ips.estimate(), ips.standard_error()),
-            difference(
-                Estimator::Ips,
-                IntervalKind::Betting,
-                ips.estimate(),
-                (low - 1.0, high - 1.0),
-                times.map(|times| more(n as f64, times)),
-            ),
-            normal(Estimator::Snips, snips.estimate(), snips.standard_error()),
-        ];
+        let own = |moments: &Moments| Terms {
+            informative: moments.informative(),
+            expected: total.unequal.informative_normalizer() * total.weights[0].informative_share(),
+            spread: moments.spread(),
+            largest: self
+                .bound
+                .map(|bound| bound * total.weights[0].largest_event_weight()),
+        };
+        let betting = difference(
+            Estimator::Ips,
+            IntervalKind::Betting,
+            if low.is_nan() {
+                f64::NAN
+            } else {
+                total.sides.least_refuted(2.0) - 1.0
+            },
+            (low - 1.0, high - 1.0),
+            own(ips),
+            times.map(|times| more(n as f64, times)),
+        );
+        // The terms of the difference of two ratios, around the mean of both: (w₁ − w₂)(ℓ − v̄).
+        let ratio_terms = Terms {
+            informative: total.unequal.informative_around(snips.middle()),
+            spread: total.unequal.spread_around(snips.middle()),
+            ..own(ips)
+        };
+        let mut differences = Vec::new();
         if let Some(dr) = &total.dr {
-            differences.push(normal(Estimator::Dr, dr.estimate(), dr.standard_error()));
+            differences.push(normal(
+                Estimator::Dr,
+                dr.estimate(),
+                dr.standard_error(),
+                own(dr),
+            ));
         }
-        let mut path = total.path.intervals(alpha, 2.0);
-        if path.last().is_none_or(|last| last.n < n) && 0 < n {
-            path.push(PathPoint { n, low, high });
+        differences.extend([
+            normal(
+                Estimator::Snips,
+                snips.estimate(),
+                snips.standard_error(),
+                ratio_terms,
+            ),
+            normal(
+                Estimator::Ips,
+                ips.estimate(),
+                ips.standard_error(),
+                own(ips),
+            ),
+        ]);
+        let mut path = Vec::new();
+        if !self.sampled_unequally {
+            differences.push(betting);
+            path = total.path.intervals(alpha, 2.0, (n, &total.sides));
         }
         for point in &mut path {
             point.low -= 1.0;
@@ -321,10 +379,19 @@ impl Chunked<COLUMNS> for PolicyComparison {
         for i in 0..n {
             r[i] = (w1[i] - w2[i]) * losses[i];
         }
-        let ips = Moments::of(&Terms {
+        let ips = Moments::of(&MomentTerms {
             r,
             u: None,
             v: None,
+            h: event_weights,
+        });
+        for i in 0..n {
+            u[i] = w1[i] - w2[i];
+        }
+        let unequal = Moments::of(&MomentTerms {
+            r,
+            u: None,
+            v: Some(u),
             h: event_weights,
         });
         let dr = if let (Some(predicted), Some(b1), Some(b2)) = (predicted, b1, b2) {
@@ -332,7 +399,7 @@ impl Chunked<COLUMNS> for PolicyComparison {
                 u[i] = b1[i] - b2[i];
                 r[i] = (w1[i] - w2[i]) * (losses[i] - predicted[i]);
             }
-            Some(Moments::of(&Terms {
+            Some(Moments::of(&MomentTerms {
                 r,
                 u: Some(u),
                 v: None,
@@ -349,6 +416,7 @@ impl Chunked<COLUMNS> for PolicyComparison {
         });
         let mut sums = Totals {
             ips,
+            unequal,
             snips: RatioDifference::of(losses, [w1, w2], event_weights),
             dr,
             weights: [0, 1]
@@ -430,6 +498,8 @@ fn empty_sides(bound: Option<f64>) -> Sides {
 #[derive(Debug, Clone)]
 pub(crate) struct Totals {
     ips: Moments,
+    /// Of (w₁ − w₂)ℓ over w₁ − w₂.
+    unequal: Moments,
     snips: RatioDifference,
     dr: Option<Moments>,
     weights: [WeightSummary; 2],
@@ -441,6 +511,7 @@ impl Totals {
     fn new(bound: Option<f64>) -> Self {
         Self {
             ips: Moments::default(),
+            unequal: Moments::default(),
             snips: RatioDifference::default(),
             dr: None,
             weights: [WeightSummary::new(), WeightSummary::new()],
@@ -453,6 +524,7 @@ impl Totals {
         self.path.append(self.ips.n, &self.sides, &later.path);
         self.sides.merge(&later.sides);
         self.ips.merge(&later.ips);
+        self.unequal.merge(&later.unequal);
         self.snips.merge(&later.snips);
         if let Some(more) = &later.dr {
             self.dr.get_or_insert_default().merge(more);

@@ -18,10 +18,10 @@ pub struct Plan {
 }
 
 impl Default for Plan {
-    /// IPS and SNIPS, with normal and betting intervals.
+    /// SNIPS and IPS, with normal and betting intervals.
     fn default() -> Self {
         Self {
-            estimators: vec![Estimator::Ips, Estimator::Snips],
+            estimators: vec![Estimator::Snips, Estimator::Ips],
             intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
             weight_bound: None,
             replicates: 200,

@@ -12,7 +12,7 @@ pub(crate) const CHUNK: usize = 4_096;
 /// How many chunks are summed in parallel before their sums are added.
 const GROUP: usize = 64;
 
-/// Columns of one length; the first is always there.
+/// Columns of one length; the first is always there. The last holds event weights: where it is absent they are 1.
 pub(crate) type Rows<'a, const N: usize> = [Option<&'a [f64]>; N];
 
 /// How many rows.
@@ -79,10 +79,18 @@ impl<const N: usize> Rest<N> {
     }
 
     fn extend(&mut self, rows: &Rows<'_, N>) {
+        let (before, after) = (self.len(), self.len() + length(rows));
+        // Some batches may have event weights, and others none.
+        if rows[N - 1].is_some() {
+            self.columns[N - 1].get_or_insert_with(|| vec![1.0; before]);
+        }
         for (ours, theirs) in self.columns.iter_mut().zip(rows) {
             if let Some(theirs) = theirs {
                 ours.get_or_insert_default().extend_from_slice(theirs);
             }
+        }
+        if let Some(event_weights) = &mut self.columns[N - 1] {
+            event_weights.resize(after, 1.0);
         }
     }
 
@@ -194,5 +202,16 @@ mod tests {
             let all: Vec<f64> = (0..next).map(|row| row as f64).collect();
             prop_assert_eq!(seen, all);
         }
+    }
+
+    #[test]
+    fn absent_event_weights_are_1() {
+        let mut rest = Rest::<2>::new();
+        let rows = [0.5; 3];
+        for event_weights in [None, Some(&[2.0; 3][..]), None] {
+            rest.cut(&[Some(&rows), event_weights], |_| panic!("no whole chunk"));
+        }
+        let expected = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0];
+        assert_eq!(rest.rows()[1], Some(&expected[..]));
     }
 }

@@ -88,10 +88,27 @@ impl Sides {
         self.above.merge(&later.above);
     }
 
-    /// (low, high) for a mean in [0, most]. It ever misses with probability at most α. If it refutes all of [0, most], low
-    /// is above high: then the weights do not have mean 1.
-    pub(crate) fn interval(&self, alpha: f64, most: f64) -> (f64, f64) {
-        self.interval_after(alpha, most, 1.0)
+    /// (low, high) for a mean in [0, most]. It ever misses with probability at most α. None if all of [0, most] is refuted:
+    /// then the weights do not have mean 1.
+    pub(crate) fn interval(&self, alpha: f64, most: f64) -> Option<(f64, f64)> {
+        let (low, high) = self.interval_after(alpha, most, 1.0);
+        (low <= high).then_some((low, high))
+    }
+
+    /// The value against which the richer side has least: it is in every interval that is not empty.
+    pub(crate) fn least_refuted(&self, most: f64) -> f64 {
+        let (mut low, mut high) = (0.0, most);
+        // The wealth of one side falls, that of the other rises.
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            let (below, above) = (&self.below, &self.above);
+            if above.log_wealth(most - middle, 1.0).log < below.log_wealth(middle, 1.0).log {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        0.5 * (low + high)
     }
 
     fn interval_after(&self, alpha: f64, most: f64, times: f64) -> (f64, f64) {
@@ -128,6 +145,9 @@ impl Sides {
         Some(many)
     }
 }
+
+/// Bisections of [0, most]: down to 10⁻¹² of it.
+const HALVINGS: usize = 40;
 
 /// The interval as it was after some events.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -205,12 +225,15 @@ impl Path {
         }
     }
 
-    pub(crate) fn intervals(&self, alpha: f64, most: f64) -> Vec<PathPoint> {
-        self.points
-            .iter()
-            .map(|(n, sides)| {
-                let (low, high) = sides.interval(alpha, most);
-                PathPoint { n: *n, low, high }
+    /// The interval at each point and after `last`, up to the first that holds no value.
+    pub(crate) fn intervals(&self, alpha: f64, most: f64, last: (u64, &Sides)) -> Vec<PathPoint> {
+        let points = self.points.iter().map(|(n, sides)| (*n, sides));
+        let known = self.points.last().map_or(0, |(n, _)| *n);
+        points
+            .chain((known < last.0).then_some(last))
+            .map_while(|(n, sides)| {
+                let (low, high) = sides.interval(alpha, most)?;
+                Some(PathPoint { n, low, high })
             })
             .collect()
     }
@@ -292,7 +315,8 @@ mod tests {
         let times = sides.times_until_half(0.05, 1.0).expect("it shrinks");
         // A little more than four: the price of looking at any time grows slowly.
         assert!((3.9..4.6).contains(&times), "{times}");
-        let (low, high) = sides.interval(0.05, 1.0);
+        let (low, high) = sides.interval(0.05, 1.0).expect("values fit");
         assert!((low + high - 1.0).abs() < 1e-9, "{low} {high}");
+        assert!((sides.least_refuted(1.0) - 0.5).abs() < 1e-9);
     }
 }
