@@ -80,3 +80,11 @@ fn place_of(reader: &Reader) -> Place {
         field: None,
     }
 }
+
+/// What no 1/p of an event exceeds, or ∞. Only where z was computed is that known before its action: an estimate of z is in
+/// both the weight and the bound.
+pub(crate) fn largest_inverse(bound: Option<f64>, z_draws: Option<f64>) -> f64 {
+    bound
+        .filter(|_| z_draws == Some(0.0))
+        .unwrap_or(f64::INFINITY)
+}

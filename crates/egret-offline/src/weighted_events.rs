@@ -6,6 +6,7 @@
 /// | `weights`          | w = q/p     | [0, ∞)  | importance weight: the policy's density over the logged one; E w = 1 |
 /// | `predicted`        | f̂(x, a)     | [0, 1]  | predicted loss of the logged action                                 |
 /// | `policy_predicted` | E_q f̂(x, ·) | [0, ∞)  | the policy's predicted loss, or an unbiased estimate of it          |
+/// | `weight_bounds`    | B           | [w, ∞]  | what w could not exceed, whatever the action; known before it was drawn |
 /// | `event_weights`    | h           | (0, ∞)  | how much the event counts; known before its action was drawn, or 1/P(the event was kept) |
 ///
 /// A prediction must not have been learned from the loss beside it, nor from a later one.
@@ -19,6 +20,8 @@ pub struct WeightedEvents<'a> {
     pub predicted: Option<&'a [f64]>,
     /// E_q f̂(x, ·): estimators that use a model need it.
     pub policy_predicted: Option<&'a [f64]>,
+    /// B; ∞ where they are absent. They must not depend on what was drawn to estimate w: an estimated z has no part in them.
+    pub weight_bounds: Option<&'a [f64]>,
     /// h; 1 where they are absent.
     pub event_weights: Option<&'a [f64]>,
 }
@@ -49,6 +52,12 @@ impl WeightedEvents<'_> {
                 self.policy_predicted,
                 &finite,
                 "[0, 1e100]",
+            ),
+            (
+                "weight_bound",
+                self.weight_bounds,
+                &(0.0..=f64::INFINITY),
+                "[0, inf]",
             ),
             (
                 "event_weight",
@@ -85,13 +94,22 @@ impl WeightedEvents<'_> {
         first: u64,
         bound: Option<f64>,
     ) -> Result<(), WeightedEventsError> {
-        let Some(bound) = bound else { return Ok(()) };
-        match self.weights.iter().position(|&w| bound < w) {
+        // Bounds of events are products, and may be off by rounding.
+        let own = |place: usize| {
+            let own = self.weight_bounds.map(|bounds| bounds[place]);
+            own.map_or(f64::INFINITY, |own| own * (1.0 + 1e-9))
+        };
+        let bound = bound.unwrap_or(f64::INFINITY);
+        if bound == f64::INFINITY && self.weight_bounds.is_none() {
+            return Ok(());
+        }
+        let mut weights = self.weights.iter().enumerate();
+        match weights.find(|&(place, &w)| bound < w || own(place) < w) {
             None => Ok(()),
-            Some(place) => Err(WeightedEventsError::WeightAboveBound {
+            Some((place, &weight)) => Err(WeightedEventsError::WeightAboveBound {
                 row: first + place as u64,
-                weight: self.weights[place],
-                bound,
+                weight,
+                bound: bound.min(own(place)),
             }),
         }
     }

@@ -8,6 +8,7 @@ use super::tally::Tally;
 use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
 use crate::error::{JobError, Place};
+use crate::log_reader::largest_inverse;
 use crate::policy_spec::PolicySpec;
 use crate::progress::{Progress, Step, tell};
 
@@ -27,7 +28,12 @@ pub(super) fn evaluate(
         return Ok(None);
     };
     let policies = columns.policies.len();
-    let mut tally = Tally::new(checked, policies, checked.against)?;
+    // μ has density 1.
+    let largest = columns
+        .policies
+        .iter()
+        .map(|(q, _)| q.is_none().then_some(1.0));
+    let mut tally = Tally::new(checked, largest.collect(), checked.against)?;
     let mut events = WeightedBatch::new(policies);
     let mut rows = 0;
     scan.for_each(|mut batch| -> Result<(), JobError> {
@@ -36,7 +42,7 @@ pub(super) fn evaluate(
         tally.left_out.without_loss += batch.drop_missing(LOSS) as u64;
         tally.left_out.point_masses += batch.column(DENSITY).missing() as u64;
         columns.weigh(&batch, &objective, &mut tally.pass_probs, &mut events);
-        tally.observe(&events)?;
+        tally.observe(&mut events)?;
         match scan.rows() {
             Some(all) => tell(progress, Step::Read(rows as f64 / all.max(1) as f64)),
             None => Ok(()),
@@ -49,7 +55,7 @@ pub(super) fn evaluate(
 const LOSS: usize = 0;
 const DENSITY: usize = 1;
 /// After those that are required.
-const OPTIONAL: [&str; 3] = ["z", "v", "passProb"];
+const OPTIONAL: [&str; 5] = ["z", "v", "passProb", "largestInverseDensity", "zDraws"];
 
 /// Which column holds what.
 struct Columns {
@@ -181,6 +187,12 @@ impl Columns {
         let kept = batch.column(self.required.len() + 2);
         let kept = (0..kept.len()).map(|row| kept.get(row));
         pass_probs.weigh(kept, batch.rows(), &mut events.event_weights);
+        let [bound, draws] = [3, 4].map(|place| batch.column(self.required.len() + place));
+        if 0 < bound.len() - bound.missing() {
+            let rows = 0..batch.rows();
+            let inverses = rows.map(|row| largest_inverse(bound.get(row), draws.get(row)));
+            events.largest_inverses.extend(inverses);
+        }
         let z = batch.column(self.required.len());
         if 0 < z.len() - z.missing() {
             let known = (0..z.len()).filter_map(|row| z.get(row));

@@ -52,7 +52,8 @@ pub struct EvaluateRequest {
     pub predictions: Option<Predictions>,
     /// Weigh each event by τ/(τ + γ), known before its action is drawn: less variance where γ grows.
     pub stabilize: bool,
-    /// A known upper bound on importance weights; empirical Bernstein, and betting on dr, need it.
+    /// A known upper bound on importance weights. Empirical Bernstein needs it; betting on dr needs it, or the log's own
+    /// bounds.
     pub weight_bound: Option<f64>,
     /// Resampled logs of the bootstrap.
     pub replicates: usize,
@@ -187,6 +188,7 @@ impl<'a> Checked<'a> {
                 estimators: estimators(request)?,
                 intervals: intervals(request),
                 weight_bound: request.weight_bound,
+                event_bounds: false,
                 replicates: request.replicates,
                 seed: request.seed,
             },

@@ -6,7 +6,7 @@ use crate::evaluation::diagnostics::WeightSummary;
 use crate::evaluation::report::{NO_VALUE, more};
 use crate::evaluation::verdict::{Subject, Terms};
 use crate::evaluation::{Diagnostics, EvaluationError, PlanError, Standing, Verdict};
-use crate::interval::betting::{Path, Side, Sides};
+use crate::interval::betting::{Path, Side, Sides, scale_of};
 use crate::interval::{
     Confidence, IntervalKind, PathPoint, RatioDifference, normal_quantile_above,
 };
@@ -19,12 +19,15 @@ use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 ///
 /// | estimator | terms                                     | interval                                              |
 /// |-----------|-------------------------------------------|-------------------------------------------------------|
-/// | `ips`     | (w₁ − w₂)ℓ                                | normal; betting, on w₁ℓ + w₂(1 − ℓ), with mean 1 + v₁ − v₂, and the mirror of it |
+/// | `ips`     | (w₁ − w₂)ℓ                                | normal; betting, see below                            |
 /// | `snips`   | the difference of two ratios              | normal                                                |
 /// | `dr`      | E_q₁ f̂ − E_q₂ f̂ + (w₁ − w₂)(ℓ − f̂)        | normal, if all three predictions are given            |
 ///
-/// Without a bound on the weights, bets cannot see that two policies are alike: w₁ℓ + w₂(1 − ℓ) spreads even when w₁ = w₂.
-/// With w ≤ B half of the wealth is bet on B + (w₁ − w₂)ℓ, which does not spread then.
+/// Bets are on w₁ℓ + w₂(1 − ℓ), with mean 1 + v₁ − v₂, and from above on the same with the policies swapped. That spreads even
+/// where w₁ = w₂, so that two policies that are alike are not seen to be. With w ≤ B there are also bets on
+/// 1 + (w₁ − w₂)(ℓ − c) + k for c = 0, ¼, …, 1, where k is large enough that this is not negative: it does not spread then. All
+/// share one wealth, and the interval of 1 − ℓ is the mirror image. Where events have bounds of their own, those too large for k
+/// enter with the first term.
 ///
 /// Memory is constant, and neither batches nor threads change a bit, as in [`Evaluation`](crate::Evaluation).
 ///
@@ -44,6 +47,8 @@ use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 #[derive(Debug, Clone)]
 pub struct PolicyComparison {
     bound: Option<f64>,
+    /// (c, k) of the bets that need a bound.
+    parts: Vec<(f64, f64)>,
     total: Totals,
     rest: Rest<COLUMNS>,
     left_out: u64,
@@ -61,6 +66,8 @@ pub struct PairedEvents<'a> {
     pub weights: [&'a [f64]; 2],
     /// f̂(x, a), E_q₁ f̂(x, ·) and E_q₂ f̂(x, ·).
     pub predictions: Option<[&'a [f64]; 3]>,
+    /// B, which neither of the weights could exceed.
+    pub weight_bounds: Option<&'a [f64]>,
     /// h.
     pub event_weights: Option<&'a [f64]>,
 }
@@ -130,8 +137,8 @@ pub struct PolicyComparisonReport {
     pub path: Vec<PathPoint>,
 }
 
-/// ℓ, w₁, w₂, f̂, both policies' predicted losses, h.
-const COLUMNS: usize = 7;
+/// ℓ, w₁, w₂, f̂, both policies' predicted losses, B, h.
+const COLUMNS: usize = 8;
 
 impl PolicyComparison {
     /// With a known upper bound on all weights, at least 1, or without one.
@@ -142,13 +149,33 @@ impl PolicyComparison {
             return Err(PlanError::WeightBound { bound });
         }
         Ok(Self {
+            total: Totals::new(&Self::parts(weight_bound, false)),
+            parts: Self::parts(weight_bound, false),
             bound: weight_bound,
-            total: Totals::new(weight_bound),
             rest: Rest::new(),
             left_out: 0,
             sampled_unequally: false,
             predicted: None,
         })
+    }
+
+    /// For events that come with bounds of their own ([`PairedEvents::weight_bounds`]), before the first of them.
+    pub fn with_event_bounds(mut self) -> Self {
+        self.parts = Self::parts(self.bound, true);
+        self.total = Totals::new(&self.parts);
+        self
+    }
+
+    /// (c, k): k is 1 less than the largest |(w₁ − w₂)(ℓ − c)| under a bound.
+    fn parts(bound: Option<f64>, event_bounds: bool) -> Vec<(f64, f64)> {
+        let (bounds, centers): (&[f64], &[f64]) = match &bound {
+            Some(bound) => (std::slice::from_ref(bound), &[0.0, 0.25, 0.5, 0.75, 1.0]),
+            None if event_bounds => (&USUAL_BOUNDS, &[0.0, 0.5, 1.0]),
+            None => (&[], &[]),
+        };
+        let with = |bound: f64| centers.iter().map(move |&c| (c, reach(c) * bound - 1.0));
+        let parts = bounds.iter().flat_map(|&bound| with(bound));
+        parts.map(|(c, k)| (c, k.max(0.0))).collect()
     }
 
     /// Adds a batch of events. A batch that is refused leaves no trace.
@@ -184,7 +211,7 @@ impl PolicyComparison {
     ///
     /// The result is that of one pass over all rows, except that sums are rounded in another order.
     pub fn merge(&mut self, later: &Self) -> Result<(), EvaluationError> {
-        if self.bound != later.bound {
+        if self.bound != later.bound || self.parts != later.parts {
             return Err(EvaluationError::OtherPlan);
         }
         if let Some(predicted) = later.predicted {
@@ -343,6 +370,7 @@ impl<'a> PairedEvents<'a> {
             predicted,
             policy_predicted_1,
             policy_predicted_2,
+            self.weight_bounds,
             self.event_weights,
         ]
     }
@@ -354,6 +382,7 @@ impl<'a> PairedEvents<'a> {
             weights: self.weights[policy],
             predicted: self.predictions.map(|columns| columns[0]),
             policy_predicted: self.predictions.map(|columns| columns[1 + policy]),
+            weight_bounds: self.weight_bounds,
             event_weights: self.event_weights,
         }
     }
@@ -373,7 +402,7 @@ impl Chunked<COLUMNS> for PolicyComparison {
 
     fn sum(&self, rows: &Rows<'_, COLUMNS>, before: u64, scratch: &mut Scratch) -> Totals {
         let n = length(rows);
-        let [losses, w1, w2, predicted, b1, b2, event_weights] = *rows;
+        let [losses, w1, w2, predicted, b1, b2, bounds, event_weights] = *rows;
         let [losses, w1, w2] = [losses, w1, w2].map(Option::unwrap_or_default);
         let (u, r) = scratch.two(n);
         for i in 0..n {
@@ -421,7 +450,7 @@ impl Chunked<COLUMNS> for PolicyComparison {
             dr,
             weights: [0, 1]
                 .map(|policy| WeightSummary::of(&weights[policy], &self.total.weights[policy])),
-            ..Totals::new(self.bound)
+            ..Totals::new(&self.parts)
         };
         let mut start = 0;
         while start < n {
@@ -430,8 +459,9 @@ impl Chunked<COLUMNS> for PolicyComparison {
             let range = start..end;
             let (x, y) = scratch.two(end - start);
             let part = [losses, w1, w2].map(|column| &column[range.clone()]);
+            let bounds = bounds.map(|bounds| &bounds[range.clone()]);
             let event_weights = event_weights.map(|event_weights| &event_weights[range]);
-            bet(part, self.bound, event_weights, x, y, &mut sums.sides);
+            self.bet(part, bounds, event_weights, x, y, &mut sums.sides);
             if before + end as u64 == look {
                 // The sides of this chunk alone: `add` adds those before it.
                 sums.path.push(end as u64, &sums.sides);
@@ -450,28 +480,50 @@ impl Chunked<COLUMNS> for PolicyComparison {
     }
 }
 
-/// Bets on w₁ℓ + w₂(1 − ℓ) from below and w₂ℓ + w₁(1 − ℓ) from above; with a bound, also on B ± (w₁ − w₂)ℓ.
-fn bet(
-    [losses, w1, w2]: [&[f64]; 3],
-    bound: Option<f64>,
-    event_weights: Option<&[f64]>,
-    x: &mut [f64],
-    y: &mut [f64],
-    sides: &mut Sides,
-) {
-    mixed(losses, w1, w2, x, y);
-    sides.below.observe(0, x, event_weights);
-    sides.above.observe(0, y, event_weights);
-    if let Some(bound) = bound {
-        for i in 0..losses.len() {
-            let difference = (w1[i] - w2[i]) * losses[i];
-            x[i] = (bound + difference).max(0.0);
-            y[i] = (bound - difference).max(0.0);
+impl PolicyComparison {
+    fn bet(
+        &self,
+        [losses, w1, w2]: [&[f64]; 3],
+        bounds: Option<&[f64]>,
+        event_weights: Option<&[f64]>,
+        x: &mut [f64],
+        y: &mut [f64],
+        sides: &mut Sides,
+    ) {
+        mixed(losses, w1, w2, x, y);
+        sides.below.observe(0, x, event_weights);
+        sides.above.observe(0, y, event_weights);
+        let bound = self.bound.unwrap_or(f64::INFINITY);
+        for (place, &(c, k)) in self.parts.iter().enumerate() {
+            for i in 0..losses.len() {
+                let k = k / event_weights.map_or(1.0, |h| scale_of(h[i]));
+                let bound = bounds.map_or(bound, |bounds| bounds[i].min(bound));
+                let (loss, w1, w2) = (losses[i], w1[i], w2[i]);
+                // A little more for rounding, which `max` takes away again.
+                [x[i], y[i]] = if reach(c) * bound <= (1.0 + k) * (1.0 + 1e-12) {
+                    let difference = (w1 - w2) * (loss - c);
+                    // From above with 1 − c, so that the two sides are mirror images.
+                    let mirrored = (w2 - w1) * (loss - (1.0 - c));
+                    [1.0 + difference + k, 1.0 + mirrored + k].map(|value| value.max(0.0))
+                } else {
+                    let first = w1 * loss + w2 * (1.0 - loss);
+                    let second = w2 * loss + w1 * (1.0 - loss);
+                    [first + k, second + k]
+                };
+            }
+            sides.below.observe(1 + place, x, event_weights);
+            sides.above.observe(1 + place, y, event_weights);
         }
-        sides.below.observe(1, x, event_weights);
-        sides.above.observe(1, y, event_weights);
     }
 }
+
+/// The largest |ℓ − c|.
+fn reach(c: f64) -> f64 {
+    c.max(1.0 - c)
+}
+
+/// The bounds that k is made for, where each event has its own.
+const USUAL_BOUNDS: [f64; 3] = [4.0, 16.0, 64.0];
 
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn mixed(losses: &[f64], w1: &[f64], w2: &[f64], x: &mut [f64], y: &mut [f64]) {
@@ -482,12 +534,11 @@ fn mixed(losses: &[f64], w1: &[f64], w2: &[f64], x: &mut [f64], y: &mut [f64]) {
     }
 }
 
-/// Bounds on 1 + v₁ − v₂ and on 1 + v₂ − v₁, before any event.
-fn empty_sides(bound: Option<f64>) -> Sides {
-    let side = match bound {
-        None => Side::new(&[0.0]),
-        Some(bound) => Side::new(&[0.0, bound - 1.0]),
-    };
+/// Bounds on 1 + v₁ − v₂ and on 1 + v₂ − v₁, before any event. The bets that need a bound have half of the wealth.
+fn empty_sides(parts: &[(f64, f64)]) -> Sides {
+    let first = (parts.len().max(1) as f64, 0.0);
+    let others = parts.iter().map(|&(_, k)| (1.0, k));
+    let side = Side::new(std::iter::once(first).chain(others));
     Sides {
         below: side.clone(),
         above: side,
@@ -508,14 +559,14 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    fn new(bound: Option<f64>) -> Self {
+    fn new(parts: &[(f64, f64)]) -> Self {
         Self {
             ips: Moments::default(),
             unequal: Moments::default(),
             snips: RatioDifference::default(),
             dr: None,
             weights: [WeightSummary::new(), WeightSummary::new()],
-            sides: empty_sides(bound),
+            sides: empty_sides(parts),
             path: Path::new(),
         }
     }

@@ -43,6 +43,8 @@ pub(crate) struct WeightSummary {
     zeros: u64,
     /// The smallest and the largest h.
     event_weights: (f64, f64),
+    /// The largest hB; ∞ where a bound is not known.
+    largest_bound: f64,
     /// The largest w.
     largest: Top,
     /// The largest hw, where there are event weights.
@@ -58,6 +60,7 @@ impl WeightSummary {
             logged: Moments::default(),
             zeros: 0,
             event_weights: (f64::INFINITY, 0.0),
+            largest_bound: 0.0,
             largest: Top::new(),
             heaviest: None,
             largest_policy_predicted: 0.0,
@@ -94,6 +97,14 @@ impl WeightSummary {
             event_weights: events
                 .event_weights
                 .map_or((1.0, 1.0), |h| (smallest(h), largest(h))),
+            largest_bound: match (events.weight_bounds, events.event_weights) {
+                (None, _) => f64::INFINITY,
+                (Some(bounds), None) => largest(bounds),
+                (Some(bounds), Some(h)) => bounds
+                    .iter()
+                    .zip(h)
+                    .fold(0.0, |most, (b, h)| most.max(b * h)),
+            },
             largest: largest_weights,
             heaviest,
             largest_policy_predicted: events.policy_predicted.map_or(0.0, largest),
@@ -106,6 +117,7 @@ impl WeightSummary {
         self.zeros += later.zeros;
         self.event_weights.0 = self.event_weights.0.min(later.event_weights.0);
         self.event_weights.1 = self.event_weights.1.max(later.event_weights.1);
+        self.largest_bound = self.largest_bound.max(later.largest_bound);
         // Where events count alike, hw is w.
         if self.heaviest.is_some() || later.heaviest.is_some() {
             let more = later.heaviest.as_ref().unwrap_or(&later.largest);
@@ -152,6 +164,13 @@ impl WeightSummary {
     /// (Σψ²)²/Σψ⁴ of ψ = hw(ℓ − v̂) on average, if losses were alike at all weights.
     pub(crate) fn expected_informative(&self) -> f64 {
         self.moments.informative_around(0.0) * self.informative_share()
+    }
+
+    /// The largest hB of events with bounds of their own, if weights of that size are too few to matter: then they have no tail.
+    pub(crate) fn settled_bound(&self) -> Option<f64> {
+        let bound = self.largest_bound;
+        let squares = self.moments.sum_of_squares();
+        (bound * bound <= 0.1 * squares).then_some(bound)
     }
 
     pub(crate) fn largest_event_weight(&self) -> f64 {

@@ -5,7 +5,6 @@ use crate::evaluation::layout::Layout;
 use crate::evaluation::totals::Totals;
 use crate::evaluation::verdict::{Subject, Terms};
 use crate::evaluation::{Diagnostics, Estimate, Plan, Standing, Verdict};
-use crate::interval::betting::Bet;
 use crate::interval::{
     Confidence, EmpiricalBernstein, IntervalKind, PathPoint, normal_quantile_above,
     percentile_interval,
@@ -48,7 +47,10 @@ pub(crate) struct Source<'a> {
 
 impl Source<'_> {
     pub(crate) fn report(&self, confidence: Confidence) -> Report {
-        let bound = self.plan.weight_bound;
+        let bound = self
+            .plan
+            .weight_bound
+            .or_else(|| self.total.weights.settled_bound());
         let diagnostics = self.total.weights.diagnostics(self.left_out, bound);
         let mut estimates = Vec::new();
         let mut skipped = Vec::new();
@@ -85,7 +87,7 @@ impl Source<'_> {
         let (Some(sides), Some(bet)) = (self.total.sides.first(), self.layout.bets.first()) else {
             return Vec::new();
         };
-        let unbounded = matches!(bet, Bet::Dr { .. }) && self.policy_predicted_exceeds_one();
+        let unbounded = bet.on == Estimator::Dr && self.policy_predicted_exceeds_one();
         if unbounded || self.sampled_unequally {
             return Vec::new();
         }

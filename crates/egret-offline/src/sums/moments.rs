@@ -128,6 +128,11 @@ impl Moments {
         self.squares[0]
     }
 
+    /// Σ (hr)².
+    pub(crate) fn sum_of_squares(&self) -> f64 {
+        self.squares[7]
+    }
+
     /// (Σ hr)²/Σ (hr)².
     pub(crate) fn effective_sample_size(&self) -> f64 {
         let [_, _, sum, _] = self.sums;

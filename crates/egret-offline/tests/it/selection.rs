@@ -86,7 +86,11 @@ fn poor() -> TrainingCandidate {
 }
 
 fn select(log: &Log, candidates: &[TrainingCandidate], level: f64) -> Selection<f64> {
-    let settings = SelectionSettings { level, seed: 5 };
+    let settings = SelectionSettings {
+        level,
+        seed: 5,
+        largest_inverses: &[],
+    };
     Selection::new(&spec(), log, &parts(log), candidates, settings, |_| {
         ControlFlow::Continue(())
     })
@@ -208,6 +212,7 @@ fn one_that_no_row_speaks_of_does_not_win() {
     let settings = SelectionSettings {
         level: 0.95,
         seed: 5,
+        largest_inverses: &[],
     };
     let alone = Selection::new(&spec(), &log, &parts(&log), &[sharp], settings, |_| {
         ControlFlow::Continue(())
@@ -305,6 +310,7 @@ fn what_cannot_be_judged_is_refused() {
     let settings = SelectionSettings {
         level: 0.95,
         seed: 1,
+        largest_inverses: &[],
     };
     let run = |log: &Log, parts: &SplitRows, candidates: &[TrainingCandidate]| {
         Selection::new(&spec(), log, parts, candidates, settings, |_| {
