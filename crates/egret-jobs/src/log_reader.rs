@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use egret::{Kind, Objective, Space};
+use egret::{Context, Kind, Objective, Space};
 use egret_log::{Reader, Record, Skipped};
 
 use crate::error::{JobError, Place};
@@ -34,6 +34,11 @@ impl LogReader {
             reader,
             rows: 0,
         })
+    }
+
+    /// The context of the first record, before it is taken.
+    pub(crate) fn first_context(&self) -> Option<&Context> {
+        self.first.as_ref().map(|record| &record.context)
     }
 
     /// The next record and where it is; tells of progress now and then.
