@@ -235,11 +235,9 @@ fn findings_of(records: &[Record], least_density: Option<f64>) -> egret_offline:
     audit(&request, &Silent).expect("a report").findings
 }
 
-#[test]
-fn faults_that_were_silent_are_found() {
-    let right = density_only(6_000, 1);
-    let found = findings_of(&right, None);
-    assert!(!found.alarm, "{}", found.verdict);
+/// What may be wrong with a log, and what the verdict says of it.
+fn faults(right: &[Record]) -> Vec<(&'static str, Vec<Record>, &'static str)> {
+    let rows = right.len();
     let density = |place: usize| right[place].propensity().density().expect("drawn").get();
     let renumbered = |mut records: Vec<Record>| {
         for (record, seq) in records.iter_mut().zip(0..) {
@@ -247,31 +245,31 @@ fn faults_that_were_silent_are_found() {
         }
         records
     };
-    for (fault, records, words) in [
+    vec![
         (
             "ten times too large",
-            changed(&right, |_, a, p| (a, 10.0 * p)),
+            changed(right, |_, a, p| (a, 10.0 * p)),
             "densities are too large",
         ),
         (
             "a tenth too large",
-            changed(&right, |_, a, p| (a, 1.1 * p)),
+            changed(right, |_, a, p| (a, 1.1 * p)),
             "densities are too large",
         ),
-        ("constant", changed(&right, |_, a, _| (a, 1.0)), "sides"),
+        ("constant", changed(right, |_, a, _| (a, 1.0)), "sides"),
         (
             "permuted",
-            changed(&right, |place, a, _| (a, density((place * 7 + 3) % 6_000))),
+            changed(right, |place, a, _| (a, density((place * 7 + 3) % rows))),
             "the densities do not match the actions",
         ),
         (
             "clipped",
-            changed(&right, |_, a, p| (a.clamp(0.1, 0.9), p)),
+            changed(right, |_, a, p| (a.clamp(0.1, 0.9), p)),
             "actions are exactly 0.",
         ),
         (
             "rows appended again",
-            renumbered([&right[..], &right[..1_000]].concat()),
+            renumbered([right, &right[..1_000]].concat()),
             "1000 events have the eventId of an earlier one",
         ),
         (
@@ -279,7 +277,15 @@ fn faults_that_were_silent_are_found() {
             renumbered(right.iter().rev().cloned().collect()),
             "the log runs backwards",
         ),
-    ] {
+    ]
+}
+
+#[test]
+fn faults_that_were_silent_are_found() {
+    let right = density_only(6_000, 1);
+    let found = findings_of(&right, None);
+    assert!(!found.alarm, "{}", found.verdict);
+    for (fault, records, words) in faults(&right) {
         let found = findings_of(&records, None);
         assert!(found.alarm, "{fault}: {}", found.verdict);
         assert!(found.verdict.contains(words), "{fault}: {}", found.verdict);
@@ -348,5 +354,66 @@ fn a_model_that_replays_almost_nothing_is_a_finding() {
         findings.verdict.contains("decisions could be replayed"),
         "{}",
         findings.verdict
+    );
+}
+
+/// A table of docs/audit.md:
+/// `LOGS=10 EVENTS=20000 cargo test -p egret-jobs --release --test it -- --ignored --nocapture how_soon_faults`
+#[test]
+#[ignore = "a table for the documentation, some minutes"]
+fn how_soon_faults_of_densities_are_found() {
+    let number = |name: &str, usual: u64| match std::env::var(name) {
+        Ok(value) => value.parse().expect("a whole number"),
+        Err(_) => usual,
+    };
+    let (logs, events) = (number("LOGS", 10), number("EVENTS", 20_000));
+    // Without a reference measure and features, nothing is known but the densities.
+    let alone = |records: &[Record]| {
+        let mut records = changed(records, |_, a, p| (a, p));
+        for record in &mut records {
+            (record.mu, record.context) = (None, Context::dense(vec![]).expect("empty"));
+        }
+        records
+    };
+    println!(
+        "| fault | densities alone | with a least density | with features and mu |\n|---|---|---|---|"
+    );
+    let names: Vec<&str> = faults(&density_only(2_000, 0))
+        .iter()
+        .map(|fault| fault.0)
+        .collect();
+    for (place, name) in names.iter().enumerate() {
+        let mut cells = Vec::new();
+        for setting in 0..3 {
+            let mut when: Vec<u64> = (0..logs)
+                .map(|seed| {
+                    let (_, records, _) = faults(&density_only(events, seed)).swap_remove(place);
+                    let least = (setting == 1).then_some(0.5);
+                    let found = match setting {
+                        2 => findings_of(&records, None),
+                        _ => findings_of(&alone(&records), least),
+                    };
+                    match (found.alarm, found.together.alarm_at) {
+                        (true, Some(at)) => at,
+                        (true, None) => u64::MAX - 1,
+                        (false, _) => u64::MAX,
+                    }
+                })
+                .collect();
+            when.sort_unstable();
+            let alarms = when.iter().filter(|&&at| at < u64::MAX).count();
+            cells.push(match when[when.len() / 2] {
+                u64::MAX => format!("– ({alarms})"),
+                at if at == u64::MAX - 1 => format!("at the end ({alarms})"),
+                at => format!("{at} ({alarms})"),
+            });
+        }
+        println!("| {name} | {} |", cells.join(" | "));
+    }
+    let accused =
+        (0..400).filter(|&seed| findings_of(&density_only(1_000, 5_000 + seed), Some(0.5)).alarm);
+    println!(
+        "{} of 400 right logs of 1,000 events were accused",
+        accused.count()
     );
 }

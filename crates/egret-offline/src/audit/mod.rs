@@ -265,6 +265,7 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
                 self.consistency.first.push(finding(what));
             }
         }
+        self.replay.whole += u64::from(event.decision.replayable().is_some());
         match &inspection.replay {
             Some(outcome) => {
                 self.replay.replayed += 1;
@@ -280,6 +281,9 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
                 }
             }
             None => {
+                if no_model.is_some() && event.decision.replayable().is_some() {
+                    self.replay.without_model += 1;
+                }
                 if let Some(why) = no_model {
                     self.not_replayable(why);
                 }

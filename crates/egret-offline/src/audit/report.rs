@@ -114,7 +114,11 @@ pub struct ReplayCounts {
     pub differing: u64,
     /// The first that differ.
     pub first_differences: Vec<Finding>,
-    /// Not replayed, for lack of a model.
+    /// Records that hold a whole decision.
+    pub whole: u64,
+    /// Of these, how many have no model among those given.
+    pub without_model: u64,
+    /// Not replayed, for lack of a model or of a whole decision.
     pub not_replayable: u64,
     /// The first reasons, each with how many events were not replayed for it.
     pub reasons: Vec<(String, u64)>,
@@ -300,12 +304,16 @@ impl AuditReport {
                 "{count} actions are exactly {at}: they were clipped or rounded after they were drawn, and have another density"
             ));
         }
-        let without = self.replay.not_replayable;
-        if self.models_given && 0 < self.events && self.events * 95 < without * 100 {
+        let ReplayCounts {
+            whole,
+            without_model,
+            ..
+        } = self.replay;
+        if self.models_given && whole * 95 < without_model * 100 {
             wrong.push(format!(
-                "only {} of {} decisions could be replayed by the models given: give the other models or relearn them, and \
-                 give the log in its own order",
-                self.replay.replayed, self.events
+                "only {} of {whole} decisions could be replayed by the models given: give the other models or relearn them, \
+                 and give the log in its own order",
+                whole - without_model
             ));
         }
     }
