@@ -33,6 +33,9 @@ pub struct AuditArgs {
     /// The probability with which a correct log ever raises an alarm
     #[arg(long, default_value_t = 0.01)]
     alpha: f64,
+    /// No logged density can be smaller than this, whatever the action: shows densities that are too large
+    #[arg(long, value_name = "P")]
+    least_density: Option<f64>,
     /// Skip bad rows; write them to this file
     #[arg(long, value_name = "FILE")]
     skip_bad: Option<PathBuf>,
@@ -73,6 +76,7 @@ pub fn audit(args: &AuditArgs) -> Result<(String, bool)> {
         relearn: args.relearn,
         replay_every: args.replay_every,
         alpha: args.alpha,
+        least_density: args.least_density,
     };
     let report = run(&request, &JobBar::new("auditing", args.json))?;
     if let Some(plot) = plot {
@@ -218,6 +222,11 @@ fn remarks(report: &AuditReport) -> Vec<String> {
             "{} events played the caller's own action and were left out.",
             count(report.apprentice)
         ));
+    }
+    if !findings.not_checked.is_empty() {
+        lines.push("Not checked:".to_owned());
+        let unmade = findings.not_checked.iter();
+        lines.extend(unmade.map(|words| format!("  {words}.")));
     }
     if 0 < report.skipped {
         lines.push(format!("{} rows were not records.", count(report.skipped)));

@@ -189,12 +189,11 @@ fn tested(report: &TrainReport) -> String {
     };
     let interval = &tested.interval;
     format!(
-        "Served as {}, its mean {noun} on {} test events is {:.digits$}, in [{:.digits$}, {:.digits$}] with confidence {}: {}. The effective sample size is {:.0}.",
+        "Served as {}, its mean {noun} on {} test events is {:.digits$}, in {} with confidence {}: {}. The effective sample size is {:.0}.",
         report.policy,
         interval.n,
         tested.estimate,
-        interval.low,
-        interval.high,
+        interval.ends(digits),
         percent(interval.level),
         interval.verdict.words,
         interval.ess,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use egret::{ActionKind, Context, ContextError, Space, for_kind};
 use egret_log::{Mode, PHILOX, Record};
 use egret_offline::{
-    AuditReport as Findings, Audited, Auditor, Binnable, CappedIgwDraw, RandomNumberCheck,
-    Recorded, Replayer,
+    AuditReport as Findings, Audited, Auditor, Binnable, CappedIgwDraw, LogOrder,
+    RandomNumberCheck, Recorded, Replayer,
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,7 @@ use crate::error::{JobError, Place};
 use crate::log_reader::LogReader;
 use crate::log_source::LogSource;
 use crate::progress::Progress;
+use crate::running_medians::Medians;
 use crate::saved_model::load_model;
 
 /// What is to be audited, and with which models.
@@ -33,6 +34,8 @@ pub struct AuditRequest {
     pub replay_every: u64,
     /// The probability with which a correct log ever raises an alarm.
     pub alpha: f64,
+    /// No logged density can be smaller than this, whatever the action; the log's own bounds need not be given.
+    pub least_density: Option<f64>,
 }
 
 impl Default for AuditRequest {
@@ -44,6 +47,7 @@ impl Default for AuditRequest {
             relearn: false,
             replay_every: 1,
             alpha: 0.01,
+            least_density: None,
         }
     }
 }
@@ -91,13 +95,24 @@ fn audit_kind<A: ActionKind + Binnable>(
         Some(space) => A::measure(space).ok(),
         None => None,
     };
+    if let Some(least) = request.least_density
+        && !(0.0 < least && least <= 1.0)
+    {
+        return Err(JobError::request(
+            "least_density",
+            format!("{least}: give a number in (0, 1], for the mean of 1/density is 1"),
+        ));
+    }
     if request.replay_every == 0 {
         return Err(JobError::request("replay_every", "0: give 1 or more"));
     }
     let auditor = Auditor::new(measure, replayer, request.alpha)
         .map_err(|error| JobError::request("alpha", error))?;
-    let mut auditor = auditor.replaying_every(request.replay_every);
+    let mut medians = Medians::new(&log);
+    let auditor = auditor.replaying_every(request.replay_every);
+    let mut auditor = auditor.with_sides(medians.features());
     let mut numbers = RandomNumberCheck::default();
+    let (mut ids, mut order) = (RandomNumberCheck::default(), LogOrder::default());
     let mut batch = Vec::with_capacity(BATCH);
     let (mut apprentice, mut unchecked) = (0, Unchecked::default());
     while let Some((place, record)) = log.next(progress)? {
@@ -111,10 +126,24 @@ fn audit_kind<A: ActionKind + Binnable>(
                 serde_json::to_string(&record.context).expect("a context is written to memory")
             });
         }
+        if let Some(id) = &record.event_id {
+            ids.observe(Some(id), 0, 0, || ());
+        }
+        if let Some(time) = record.time {
+            order.times.observe(time.micros() as f64);
+        }
+        if let Some(batches) = record.batches_learned {
+            order.versions.observe(batches as f64);
+        }
         if record.mode == Some(Mode::Apprentice) {
             apprentice += 1;
         } else {
-            batch.push(audited::<A>(record, &place, &mut unchecked)?);
+            let sides = medians.sides(&record.context);
+            let mut event = audited::<A>(record, &place, &mut unchecked)?;
+            event.sides = sides;
+            let least = request.least_density.map(|least| 1.0 / least);
+            event.largest_inverse = event.largest_inverse.or(least);
+            batch.push(event);
         }
         if batch.len() == BATCH {
             auditor.observe(&batch);
@@ -123,6 +152,9 @@ fn audit_kind<A: ActionKind + Binnable>(
     }
     auditor.observe(&batch);
     auditor.note_random_numbers(numbers.found());
+    auditor.note_order(order);
+    let ids = ids.found();
+    auditor.note_repeated_ids((0 < ids.compared).then_some(ids.twice));
     Ok(AuditReport {
         findings: auditor.report(),
         apprentice,
@@ -282,6 +314,11 @@ fn audited<A: ActionKind>(
         }
     };
     Ok(Audited {
+        // An estimate of z is in both the density and the bound.
+        largest_inverse: record
+            .largest_inverse_density
+            .filter(|_| record.z_draws == Some(0)),
+        sides: Vec::new(),
         seq: record.seq,
         learned: record.mode != Some(Mode::Logging),
         loss: record.loss,

@@ -27,6 +27,7 @@ mod log_source;
 pub mod merge;
 mod policy_spec;
 mod progress;
+mod running_medians;
 mod saved_model;
 pub mod select;
 pub mod summarize;

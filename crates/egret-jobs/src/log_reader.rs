@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use egret::{Kind, Objective, Space};
+use egret::{Context, Kind, Objective, Space};
 use egret_log::{Reader, Record, Skipped};
 
 use crate::error::{JobError, Place};
@@ -34,6 +34,11 @@ impl LogReader {
             reader,
             rows: 0,
         })
+    }
+
+    /// The context of the first record, before it is taken.
+    pub(crate) fn first_context(&self) -> Option<&Context> {
+        self.first.as_ref().map(|record| &record.context)
     }
 
     /// The next record and where it is; tells of progress now and then.
@@ -79,4 +84,12 @@ fn place_of(reader: &Reader) -> Place {
         row: reader.row(),
         field: None,
     }
+}
+
+/// What no 1/p of an event exceeds, or ∞. Only where z was computed is that known before its action: an estimate of z is in
+/// both the weight and the bound.
+pub(crate) fn largest_inverse(bound: Option<f64>, z_draws: Option<f64>) -> f64 {
+    bound
+        .filter(|_| z_draws == Some(0.0))
+        .unwrap_or(f64::INFINITY)
 }

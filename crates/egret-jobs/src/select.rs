@@ -116,6 +116,7 @@ fn select_kind<A: ActionKind>(
     let TrainingEvents {
         spec,
         observed,
+        largest_inverses,
         counts,
         next_event,
         features,
@@ -131,6 +132,7 @@ fn select_kind<A: ActionKind>(
     let settings = SelectionSettings {
         level: request.level,
         seed: request.seed,
+        largest_inverses: &largest_inverses,
     };
     let (done, of) = (AtomicUsize::new(0), candidates.len());
     let on_trained = |_: &TrainingCandidate| -> ControlFlow<()> {

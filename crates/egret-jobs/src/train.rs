@@ -107,6 +107,7 @@ fn train_kind<A: ActionKind>(
     let TrainingEvents {
         spec,
         observed,
+        largest_inverses,
         counts,
         next_event,
         features,
@@ -143,7 +144,8 @@ fn train_kind<A: ActionKind>(
         tested: None,
         epochs: trained.history.iter().map(in_units).collect(),
     };
-    let tested = tested(request, spec, observed, &rows, candidate, trained)?;
+    let examples = (observed, largest_inverses.as_slice());
+    let tested = tested(request, spec, examples, &rows, candidate, trained)?;
     report.tested = tested.map(|tested| tested.in_units(&spec.objective));
     Ok((model.with_next_event(next_event).into(), report))
 }
@@ -269,7 +271,7 @@ fn keep(file: &Path, checkpoint: &Checkpoint) -> Result<(), JobError> {
 fn tested<A: ActionKind>(
     request: &TrainRequest,
     spec: &ModelSpec,
-    observed: &[Observed<Context, A>],
+    (observed, largest_inverses): (&[Observed<Context, A>], &[f64]),
     rows: &SplitRows,
     candidate: TrainingCandidate,
     trained: Trained<Context, A>,
@@ -277,6 +279,7 @@ fn tested<A: ActionKind>(
     let settings = SelectionSettings {
         level: request.level,
         seed: request.seed,
+        largest_inverses,
     };
     let selection = Selection::judge(spec, observed, rows, &[candidate], vec![trained], settings);
     match selection {

@@ -23,14 +23,15 @@ mod training;
 mod weighted_events;
 
 pub use audit::{
-    AuditReport, Audited, Auditor, Binnable, CappedIgwDraw, Consistency, EvidenceHistory, Finding,
-    MeanTerm, MeanTest, ProposalTest, Proposals, RandomNumberCheck, RandomNumbers, Recorded,
-    ReplayCounts, Replayer, SequenceCheck, TestMartingale, TestRow, Version,
+    ActionEnds, AuditReport, Audited, Auditor, Binnable, CappedIgwDraw, Consistency,
+    EvidenceHistory, Finding, LogOrder, Losses, MeanInverse, MeanTerm, MeanTest, OrderCheck,
+    ProposalTest, Proposals, RandomNumberCheck, RandomNumbers, Recorded, ReplayCounts, Replayer,
+    SequenceCheck, TestMartingale, TestRow, Version,
 };
 pub use estimator::{Estimator, Hyperparameter, UnknownEstimator};
 pub use evaluation::{
     Diagnostics, Difference, Estimate, Evaluation, EvaluationError, PairedEvents, Plan, PlanError,
-    PolicyComparison, PolicyComparisonReport, Report, Skipped, Verdict, VerdictKind,
+    PolicyComparison, PolicyComparisonReport, Report, Skipped, Standing, Verdict, VerdictKind,
 };
 pub use interval::{
     Confidence, IntervalKind, LowerMean, PathPoint, UnknownInterval, running_intersection,

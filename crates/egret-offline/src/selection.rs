@@ -12,7 +12,7 @@ use crate::evaluation::{
     PolicyComparison,
 };
 use crate::interval::{Confidence, IntervalKind};
-use crate::policy::PolicyError;
+use crate::policy::{Policy, PolicyError};
 use crate::training::{
     CandidateError, LearningError, SplitRows, Trained, TrainingCandidate, importance_weights,
 };
@@ -48,7 +48,7 @@ pub struct HeldOutValue {
     /// The mean loss of the served policy, self-normalized, or its mean outcome after [`in_units`](Self::in_units); NaN
     /// where all weights are 0.
     pub estimate: f64,
-    /// The IPS estimate with its interval. All candidates' intervals hold at once.
+    /// The betting interval, with the value that it speaks least against. All candidates' intervals hold at once.
     pub interval: Estimate,
     /// How it compares with the winner.
     pub standing: CandidateStanding,
@@ -96,11 +96,14 @@ impl CandidateStanding {
 
 /// How candidates are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SelectionSettings {
+pub struct SelectionSettings<'a> {
     /// The confidence level at which all intervals hold at once.
     pub level: f64,
     /// Seeds the draws behind densities.
     pub seed: u64,
+    /// What 1/p could not exceed at each example, known before its action was drawn; ∞ where it is not, and empty where no
+    /// bound is known. Intervals and differences are narrower with it.
+    pub largest_inverses: &'a [f64],
 }
 
 impl<A: ActionKind> Selection<A> {
@@ -112,7 +115,7 @@ impl<A: ActionKind> Selection<A> {
         examples: &[Observed<Context, A>],
         parts: &SplitRows,
         candidates: &[TrainingCandidate],
-        settings: SelectionSettings,
+        settings: SelectionSettings<'_>,
         on_trained: impl Fn(&TrainingCandidate) -> ControlFlow<()> + Sync,
     ) -> Result<Self, SelectionError> {
         if parts.test.is_empty() {
@@ -142,7 +145,7 @@ impl<A: ActionKind> Selection<A> {
         parts: &SplitRows,
         candidates: &[TrainingCandidate],
         trained: Vec<Trained<Context, A>>,
-        settings: SelectionSettings,
+        settings: SelectionSettings<'_>,
     ) -> Result<Self, SelectionError> {
         let measure = A::measure(&spec.space)?;
         let confidence = Confidence::new(settings.level)?;
@@ -153,6 +156,12 @@ impl<A: ActionKind> Selection<A> {
             let policy = served.serve(&*measure, &*trained.oracle)?;
             let weights = importance_weights(&policy, examples, rows, settings.seed)?;
             held_out.add(examples, rows, &weights);
+            let largest = policy.largest_density().unwrap_or(f64::INFINITY);
+            let inverse =
+                |&row: &usize| settings.largest_inverses.get(row).map(|one| largest * one);
+            held_out
+                .bounds
+                .push(rows.iter().filter_map(inverse).collect());
         }
         if candidates.is_empty() {
             return Err(SelectionError::NoCandidate);
@@ -208,10 +217,7 @@ impl<A: ActionKind> Selection<A> {
             .map(|entry| entry.candidate.name())
             .collect();
         let digits = objective.decimals();
-        let value = format!(
-            "{estimate:.digits$}, in [{:.digits$}, {:.digits$}]",
-            interval.low, interval.high
-        );
+        let value = format!("{estimate:.digits$}, in {}", interval.ends(digits));
         if self.entries.len() == 1 {
             return format!("{name} is the only candidate: its mean {noun} is {value}");
         }
@@ -237,6 +243,8 @@ const NAMED: usize = 3;
 struct HeldOut {
     losses: Vec<f64>,
     weights: Vec<Vec<f64>>,
+    /// What the weights could not exceed; empty where no bound is known.
+    bounds: Vec<Vec<f64>>,
 }
 
 impl HeldOut {
@@ -256,10 +264,8 @@ impl HeldOut {
     /// The place of the winner, and the value of each candidate.
     fn values(&self, confidence: Confidence) -> Result<(usize, Vec<HeldOutValue>), SelectionError> {
         let count = self.weights.len() as u64;
-        let estimates = self
-            .weights
-            .iter()
-            .map(|weights| self.value(weights, confidence.simultaneous(count)))
+        let estimates = (0..self.weights.len())
+            .map(|place| self.value(place, confidence.simultaneous(count)))
             .collect::<Result<Vec<_>, _>>()?;
         // A candidate without an estimate does not win.
         let known = |place: usize| match estimates[place].0 {
@@ -292,20 +298,27 @@ impl HeldOut {
         Ok((winner, values))
     }
 
+    /// What each weight of a candidate could not exceed.
+    fn bounds_of(&self, place: usize) -> Option<&[f64]> {
+        let bounds = &self.bounds[place];
+        (bounds.len() == self.losses.len()).then_some(bounds)
+    }
+
     /// The self-normalized estimate, and the IPS estimate with its betting interval.
     fn value(
         &self,
-        weights: &[f64],
+        place: usize,
         confidence: Confidence,
     ) -> Result<(f64, Estimate), SelectionError> {
+        let bounds = self.bounds_of(place);
         let mut evaluation = Evaluation::new(Plan {
-            estimators: vec![Estimator::Ips, Estimator::Snips],
-            intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
+            event_bounds: bounds.is_some(),
             ..Plan::default()
         })?;
         evaluation.observe(&WeightedEvents {
             losses: &self.losses,
-            weights,
+            weights: &self.weights[place],
+            weight_bounds: bounds,
             ..WeightedEvents::default()
         })?;
         let estimates = evaluation.report(confidence).estimates;
@@ -329,10 +342,19 @@ impl HeldOut {
         if of == to {
             return Ok(None);
         }
+        let larger: Option<Vec<f64>> =
+            self.bounds_of(of).zip(self.bounds_of(to)).map(|(of, to)| {
+                let pairs = of.iter().zip(to);
+                pairs.map(|(of, to)| of.max(*to)).collect()
+            });
         let mut comparison = PolicyComparison::new(None)?;
+        if larger.is_some() {
+            comparison = comparison.with_event_bounds();
+        }
         comparison.observe(&PairedEvents {
             losses: &self.losses,
             weights: [&self.weights[of], &self.weights[to]],
+            weight_bounds: larger.as_deref(),
             ..PairedEvents::default()
         })?;
         let differences = comparison.report(confidence).differences;

@@ -6,7 +6,8 @@
 /// | `weights`          | w = q/p     | [0, ∞)  | importance weight: the policy's density over the logged one; E w = 1 |
 /// | `predicted`        | f̂(x, a)     | [0, 1]  | predicted loss of the logged action                                 |
 /// | `policy_predicted` | E_q f̂(x, ·) | [0, ∞)  | the policy's predicted loss, or an unbiased estimate of it          |
-/// | `event_weights`    | h           | (0, ∞)  | how much the event counts; known before its action was drawn        |
+/// | `weight_bounds`    | B           | [w, ∞]  | what w could not exceed, whatever the action; known before it was drawn |
+/// | `event_weights`    | h           | (0, ∞)  | how much the event counts; known before its action was drawn, or 1/P(the event was kept) |
 ///
 /// A prediction must not have been learned from the loss beside it, nor from a later one.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,7 +20,9 @@ pub struct WeightedEvents<'a> {
     pub predicted: Option<&'a [f64]>,
     /// E_q f̂(x, ·): estimators that use a model need it.
     pub policy_predicted: Option<&'a [f64]>,
-    /// h; without them all events count alike.
+    /// B; ∞ where they are absent. They must not depend on what was drawn to estimate w: an estimated z has no part in them.
+    pub weight_bounds: Option<&'a [f64]>,
+    /// h; 1 where they are absent.
     pub event_weights: Option<&'a [f64]>,
 }
 
@@ -49,6 +52,12 @@ impl WeightedEvents<'_> {
                 self.policy_predicted,
                 &finite,
                 "[0, 1e100]",
+            ),
+            (
+                "weight_bound",
+                self.weight_bounds,
+                &(0.0..=f64::INFINITY),
+                "[0, inf]",
             ),
             (
                 "event_weight",
@@ -85,13 +94,22 @@ impl WeightedEvents<'_> {
         first: u64,
         bound: Option<f64>,
     ) -> Result<(), WeightedEventsError> {
-        let Some(bound) = bound else { return Ok(()) };
-        match self.weights.iter().position(|&w| bound < w) {
+        // Bounds of events are products, and may be off by rounding.
+        let own = |place: usize| {
+            let own = self.weight_bounds.map(|bounds| bounds[place]);
+            own.map_or(f64::INFINITY, |own| own * (1.0 + 1e-9))
+        };
+        let bound = bound.unwrap_or(f64::INFINITY);
+        if bound == f64::INFINITY && self.weight_bounds.is_none() {
+            return Ok(());
+        }
+        let mut weights = self.weights.iter().enumerate();
+        match weights.find(|&(place, &w)| bound < w || own(place) < w) {
             None => Ok(()),
-            Some(place) => Err(WeightedEventsError::WeightAboveBound {
+            Some((place, &weight)) => Err(WeightedEventsError::WeightAboveBound {
                 row: first + place as u64,
-                weight: self.weights[place],
-                bound,
+                weight,
+                bound: bound.min(own(place)),
             }),
         }
     }
@@ -110,7 +128,6 @@ pub(crate) fn all_within(values: &[f64], low: f64, high: f64) -> bool {
 pub(crate) struct Present {
     pub(crate) predicted: bool,
     pub(crate) policy_predicted: bool,
-    pub(crate) event_weights: bool,
 }
 
 impl Present {
@@ -118,7 +135,6 @@ impl Present {
         Self {
             predicted: events.predicted.is_some(),
             policy_predicted: events.policy_predicted.is_some(),
-            event_weights: events.event_weights.is_some(),
         }
     }
 
@@ -130,7 +146,6 @@ impl Present {
                 self.policy_predicted,
                 other.policy_predicted,
             ),
-            ("event_weight", self.event_weights, other.event_weights),
         ] {
             if ours != theirs {
                 return Err(WeightedEventsError::Unequal { name });

@@ -31,7 +31,7 @@ pub struct OpeArgs {
     #[arg(long = "policy", short, value_name = "POLICY", required = true)]
     policies: Vec<NamedPolicy>,
     /// ips, snips, clipped-ips, switch, dm, dr, sndr, drs; clipped-ips:5 sets a number that is tuned otherwise
-    /// [default: ips,snips, and dr,sndr where predictions are known]
+    /// [default: snips,ips, and dr,sndr before them where predictions are known]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     estimators: Vec<Estimator>,
     /// normal, bootstrap, empirical-bernstein, betting
@@ -100,7 +100,7 @@ Policies, each optionally as NAME=POLICY:
                                      with a kernel that is renormalized at the ends: the value is that of the smoothed
                                      policy. slope, the default, is the rule of Su, Srinath and Krishnamurthy (2020)
 
-Each number comes with a verdict: trust it, or why not. Point masses have no density and count with weight 0.
+Each interval comes with a verdict: what it says, whether to rely on it, and what would help. Point masses have no density and count with weight 0.
 A model must not have learned from the events that judge it: give the first that it has not seen with --from-seq.
 
 Examples, after `egret demo`:
@@ -213,7 +213,7 @@ fn cells(row: &EvaluationRow, digits: usize) -> Vec<String> {
         row.estimator.clone(),
         row.interval.clone(),
         format!("{:.digits$}", row.estimate),
-        if row.high < row.low {
+        if row.low.is_nan() {
             "no value fits".to_owned()
         } else {
             format!("[{:.digits$}, {:.digits$}]", row.low, row.high)
@@ -225,27 +225,28 @@ fn cells(row: &EvaluationRow, digits: usize) -> Vec<String> {
         percent(row.zero_share),
         row.more_events
             .map_or("–".to_owned(), |more| thousands(more as f64)),
-        if row.verdict_kind == VerdictKind::Trust {
-            "trust it".to_owned()
+        if row.verdict_kind == VerdictKind::Reliable {
+            "reliable".to_owned()
         } else {
             "see below".to_owned()
         },
     ]
 }
 
-/// Verdicts that are not plain trust, notes on policies, then what the job has to say.
+/// The verdict on the first row of each policy and on all that are not reliable, notes on policies, then what the job has
+/// to say.
 fn remarks(report: &EvaluateReport) -> Vec<String> {
-    let mut remarks: Vec<String> = report
-        .rows
-        .iter()
-        .filter(|row| row.verdict_kind != VerdictKind::Trust)
-        .map(|row| {
-            format!(
+    let mut remarks = Vec::new();
+    let mut before = None;
+    for row in &report.rows {
+        let first = before.replace(&row.policy) != Some(&row.policy);
+        if first || row.verdict_kind != VerdictKind::Reliable {
+            remarks.push(format!(
                 "{} by {}, {}: {}.",
                 row.policy, row.estimator, row.interval, row.verdict
-            )
-        })
-        .collect();
+            ));
+        }
+    }
     for row in &report.rows {
         let Some(note) = &row.note else { continue };
         let note = format!("{}: {note}.", row.policy);

@@ -2,11 +2,13 @@ use egret::{Direction, Objective};
 use egret_log::{ColumnBatch, ColumnScan, VERSION};
 
 use super::density::NO_NUMBER;
+use super::pass_probs::PassProbs;
 use super::rows::{Evaluated, report};
 use super::tally::Tally;
 use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
 use crate::error::{JobError, Place};
+use crate::log_reader::largest_inverse;
 use crate::policy_spec::PolicySpec;
 use crate::progress::{Progress, Step, tell};
 
@@ -26,16 +28,21 @@ pub(super) fn evaluate(
         return Ok(None);
     };
     let policies = columns.policies.len();
-    let mut tally = Tally::new(checked, policies, checked.against)?;
+    // μ has density 1.
+    let largest = columns
+        .policies
+        .iter()
+        .map(|(q, _)| q.is_none().then_some(1.0));
+    let mut tally = Tally::new(checked, largest.collect(), checked.against)?;
     let mut events = WeightedBatch::new(policies);
-    let (mut rows, mut pass_prob) = (0, None);
+    let mut rows = 0;
     scan.for_each(|mut batch| -> Result<(), JobError> {
         rows += batch.rows() as u64;
-        columns.check(&batch, &objective, &mut pass_prob)?;
+        columns.check(&batch, &objective)?;
         tally.left_out.without_loss += batch.drop_missing(LOSS) as u64;
         tally.left_out.point_masses += batch.column(DENSITY).missing() as u64;
-        columns.weigh(&batch, &objective, &mut events);
-        tally.observe(&events)?;
+        columns.weigh(&batch, &objective, &mut tally.pass_probs, &mut events);
+        tally.observe(&mut events)?;
         match scan.rows() {
             Some(all) => tell(progress, Step::Read(rows as f64 / all.max(1) as f64)),
             None => Ok(()),
@@ -48,19 +55,7 @@ pub(super) fn evaluate(
 const LOSS: usize = 0;
 const DENSITY: usize = 1;
 /// After those that are required.
-const OPTIONAL: [&str; 3] = ["z", "v", "passProb"];
-
-/// Events that were kept for the log with unequal probabilities would have to be weighed by them too.
-pub(super) fn same_pass_prob(before: &mut Option<f64>, found: f64) -> Result<(), JobError> {
-    let first = *before.get_or_insert(found);
-    if first == found {
-        return Ok(());
-    }
-    Err(JobError::Log(format!(
-        "events were kept for the log with unequal probabilities (passProb is {first} and {found}): evaluate each part \
-         by itself"
-    )))
-}
+const OPTIONAL: [&str; 5] = ["z", "v", "passProb", "largestInverseDensity", "zDraws"];
 
 /// Which column holds what.
 struct Columns {
@@ -123,12 +118,7 @@ impl Columns {
     }
 
     /// An error where these rows cannot be weighed.
-    fn check(
-        &self,
-        batch: &ColumnBatch,
-        objective: &Objective,
-        pass_prob: &mut Option<f64>,
-    ) -> Result<(), JobError> {
+    fn check(&self, batch: &ColumnBatch, objective: &Objective) -> Result<(), JobError> {
         let losses = batch.column(LOSS);
         for column in (0..self.required.len()).map(|place| batch.column(place)) {
             if column.missing() == 0 || ["loss", "density"].contains(&column.name()) {
@@ -157,8 +147,7 @@ impl Columns {
                     .map_err(|error| JobError::field(&place(batch, row), column.name(), error))?;
             }
         }
-        let [_, versions, pass_probs] =
-            [0, 1, 2].map(|place| batch.column(self.required.len() + place));
+        let versions = batch.column(self.required.len() + 1);
         for version in (0..versions.len()).filter_map(|row| versions.get(row)) {
             if version != f64::from(VERSION) {
                 return Err(JobError::Log(format!(
@@ -167,14 +156,17 @@ impl Columns {
                 )));
             }
         }
-        // Who does not say otherwise kept every event.
-        (0..pass_probs.len())
-            .map(|row| pass_probs.get(row).unwrap_or(1.0))
-            .try_for_each(|found| same_pass_prob(pass_prob, found))
+        Ok(())
     }
 
     /// Takes the numbers of rows that passed the check.
-    fn weigh(&self, batch: &ColumnBatch, objective: &Objective, events: &mut WeightedBatch) {
+    fn weigh(
+        &self,
+        batch: &ColumnBatch,
+        objective: &Objective,
+        pass_probs: &mut PassProbs,
+        events: &mut WeightedBatch,
+    ) {
         events.clear();
         let inverses = inverses(batch);
         let losses = batch.all(LOSS).iter();
@@ -191,6 +183,15 @@ impl Columns {
             let pairs = batch.all(tau).iter().zip(batch.all(gamma));
             let weights = pairs.map(|(tau, gamma)| tau / (tau + gamma));
             events.event_weights.extend(weights);
+        }
+        let kept = batch.column(self.required.len() + 2);
+        let kept = (0..kept.len()).map(|row| kept.get(row));
+        pass_probs.weigh(kept, batch.rows(), &mut events.event_weights);
+        let [bound, draws] = [3, 4].map(|place| batch.column(self.required.len() + place));
+        if 0 < bound.len() - bound.missing() {
+            let rows = 0..batch.rows();
+            let inverses = rows.map(|row| largest_inverse(bound.get(row), draws.get(row)));
+            events.largest_inverses.extend(inverses);
         }
         let z = batch.column(self.required.len());
         if 0 < z.len() - z.missing() {

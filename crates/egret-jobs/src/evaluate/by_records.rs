@@ -13,7 +13,6 @@ use egret_offline::{
 };
 use rayon::prelude::*;
 
-use super::by_columns::same_pass_prob;
 use super::density::{
     AroundColumn, Event, LoggedDensity, OfColumns, OfMeasure, OfPolicy, Predictor, Problem,
 };
@@ -22,7 +21,7 @@ use super::tally::Tally;
 use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
 use crate::error::{JobError, Place};
-use crate::log_reader::LogReader;
+use crate::log_reader::{LogReader, largest_inverse};
 use crate::policy_spec::{Bandwidth, NamedPolicy, PointSource, PolicySpec};
 use crate::progress::Progress;
 use crate::saved_model::load_model;
@@ -327,11 +326,11 @@ impl Scan<'_> {
         predictor: Predictor<'_, A>,
         progress: &dyn Progress,
     ) -> Result<EvaluateReport, JobError> {
-        let mut tally = Tally::new(self.checked, ready.len(), self.against(ready)?)?;
+        let largest = ready.iter().map(|one| one.density.largest_density());
+        let mut tally = Tally::new(self.checked, largest.collect(), self.against(ready)?)?;
         let mut events = WeightedBatch::new(ready.len());
-        let mut pass_prob = None;
         loop {
-            let batch = self.next_batch(&mut log, &mut tally, &mut pass_prob, progress)?;
+            let batch = self.next_batch(&mut log, &mut tally, progress)?;
             if batch.is_empty() {
                 break;
             }
@@ -345,7 +344,10 @@ impl Scan<'_> {
             for event in weighed {
                 event.add_to(&mut events);
             }
-            tally.observe(&events)?;
+            let kept = batch.iter().map(|used| used.record.pass_prob);
+            let event_weights = &mut events.event_weights;
+            tally.pass_probs.weigh(kept, batch.len(), event_weights);
+            tally.observe(&mut events)?;
         }
         let mut remarks = Vec::new();
         let skipped = log.finish()?;
@@ -384,7 +386,6 @@ impl Scan<'_> {
         &self,
         log: &mut LogReader,
         tally: &mut Tally,
-        pass_prob: &mut Option<f64>,
         progress: &dyn Progress,
     ) -> Result<Vec<Used>, JobError> {
         let from_seq = self.checked.request.from_seq;
@@ -398,7 +399,6 @@ impl Scan<'_> {
                 continue;
             }
             self.check_space(&place, &record)?;
-            same_pass_prob(pass_prob, record.pass_prob.unwrap_or(1.0))?;
             let Some(loss) = record.loss else {
                 tally.left_out.without_loss += 1;
                 continue;
@@ -498,6 +498,10 @@ impl Scan<'_> {
                 false => None,
             },
             kappa: record.z.map(|z| 1.0 / z),
+            largest_inverse: largest_inverse(
+                record.largest_inverse_density,
+                record.z_draws.map(|draws| draws as f64),
+            ),
             policies,
         })
     }
@@ -561,6 +565,7 @@ struct Weighed {
     predicted: Option<f64>,
     event_weight: Option<f64>,
     kappa: Option<f64>,
+    largest_inverse: f64,
     policies: Vec<(f64, Option<f64>)>,
 }
 
@@ -570,6 +575,7 @@ impl Weighed {
         events.predicted.extend(self.predicted);
         events.event_weights.extend(self.event_weight);
         events.kappas.extend(self.kappa);
+        events.largest_inverses.push(self.largest_inverse);
         for ((weights, own), (weight, predicted)) in events.policies.iter_mut().zip(self.policies) {
             weights.push(weight);
             own.extend(predicted);

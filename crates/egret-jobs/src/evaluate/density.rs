@@ -50,6 +50,9 @@ pub(super) trait LoggedDensity<A: Action>: Send + Sync {
         buffers: &mut PolicyBuffers<A>,
     ) -> Result<Answer, Problem>;
 
+    /// What q does not exceed, at any event.
+    fn largest_density(&self) -> Option<f64>;
+
     /// What to know before the value is believed.
     fn caveat(&self) -> Option<String> {
         None
@@ -166,6 +169,10 @@ impl<A: Action> LoggedDensity<A> for OfPolicy<'_, A> {
         })
     }
 
+    fn largest_density(&self) -> Option<f64> {
+        self.policy.largest_density()
+    }
+
     fn caveat(&self) -> Option<String> {
         self.policy.caveat()
     }
@@ -180,6 +187,10 @@ impl<A: Action> LoggedDensity<A> for OfMeasure {
             density: 1.0,
             predicted: None,
         })
+    }
+
+    fn largest_density(&self) -> Option<f64> {
+        Some(1.0)
     }
 }
 
@@ -208,6 +219,10 @@ impl<A: Action> LoggedDensity<A> for OfColumns {
             density: event.column(&self.density)?,
             predicted,
         })
+    }
+
+    fn largest_density(&self) -> Option<f64> {
+        None
     }
 }
 
@@ -260,6 +275,10 @@ impl LoggedDensity<f64> for AroundColumn {
             density: density.map_err(|error| error.to_string())?,
             predicted,
         })
+    }
+
+    fn largest_density(&self) -> Option<f64> {
+        Some(self.kernel.largest_density())
     }
 
     fn caveat(&self) -> Option<String> {

@@ -8,6 +8,7 @@
 mod by_columns;
 mod by_records;
 mod density;
+mod pass_probs;
 mod rows;
 mod tally;
 mod weight_histogram;
@@ -19,7 +20,7 @@ pub use weight_histogram::WeightHistogram;
 use std::path::PathBuf;
 
 use egret::Objective;
-use egret_offline::{Confidence, Estimator, IntervalKind, PathPoint, Plan};
+use egret_offline::{Confidence, Estimate, Estimator, IntervalKind, PathPoint, Plan};
 use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
@@ -35,7 +36,7 @@ pub struct EvaluateRequest {
     pub log: LogSource,
     /// The policies, each by its own name.
     pub policies: Vec<NamedPolicy>,
-    /// If empty: ips and snips, and with predictions dr and sndr too.
+    /// If empty: snips and ips, and with predictions dr and sndr before them.
     pub estimators: Vec<Estimator>,
     /// Which intervals are reported.
     pub intervals: Vec<IntervalKind>,
@@ -51,7 +52,8 @@ pub struct EvaluateRequest {
     pub predictions: Option<Predictions>,
     /// Weigh each event by τ/(τ + γ), known before its action is drawn: less variance where γ grows.
     pub stabilize: bool,
-    /// A known upper bound on importance weights; empirical Bernstein, and betting on dr, need it.
+    /// A known upper bound on importance weights. Empirical Bernstein needs it; betting on dr needs it, or the log's own
+    /// bounds.
     pub weight_bound: Option<f64>,
     /// Resampled logs of the bootstrap.
     pub replicates: usize,
@@ -186,6 +188,7 @@ impl<'a> Checked<'a> {
                 estimators: estimators(request)?,
                 intervals: intervals(request),
                 weight_bound: request.weight_bound,
+                event_bounds: false,
                 replicates: request.replicates,
                 seed: request.seed,
             },
@@ -225,9 +228,10 @@ impl<'a> Checked<'a> {
 fn estimators(request: &EvaluateRequest) -> Result<Vec<Estimator>, JobError> {
     let predicted = request.predictions.is_some();
     if request.estimators.is_empty() {
-        let mut estimators = vec![Estimator::Ips, Estimator::Snips];
+        // First those that do not depend on where 0 is.
+        let mut estimators = vec![Estimator::Snips, Estimator::Ips];
         if predicted {
-            estimators.extend([Estimator::Dr, Estimator::Sndr]);
+            estimators.splice(0..0, [Estimator::Dr, Estimator::Sndr]);
         }
         return Ok(estimators);
     }
@@ -239,17 +243,33 @@ fn estimators(request: &EvaluateRequest) -> Result<Vec<Estimator>, JobError> {
             return Err(JobError::request("estimators", problem));
         }
     }
-    Ok(request.estimators.clone())
+    let mut estimators = request.estimators.clone();
+    if request.chooses_bandwidth() && !estimators.contains(&Estimator::Snips) {
+        estimators.push(Estimator::Snips);
+    }
+    Ok(estimators)
 }
 
 fn intervals(request: &EvaluateRequest) -> Vec<IntervalKind> {
     let mut intervals = request.intervals.clone();
-    let mut policies = request.policies.iter();
-    // SLOPE goes by it; it need not be reported.
-    if policies.any(|policy| policy.policy.chooses_bandwidth())
-        && !intervals.contains(&IntervalKind::Normal)
-    {
+    if request.chooses_bandwidth() && !intervals.contains(&IntervalKind::Normal) {
         intervals.push(IntervalKind::Normal);
     }
     intervals
+}
+
+impl EvaluateRequest {
+    /// Whether SLOPE chooses a bandwidth: it goes by the normal intervals of snips, which need not be reported.
+    fn chooses_bandwidth(&self) -> bool {
+        let mut policies = self.policies.iter();
+        policies.any(|policy| policy.policy.chooses_bandwidth())
+    }
+
+    /// Whether an estimate is to be reported.
+    fn asks_for(&self, estimate: &Estimate) -> bool {
+        let unasked = estimate.estimator == Estimator::Snips
+            && !self.estimators.is_empty()
+            && !self.estimators.contains(&Estimator::Snips);
+        self.intervals.contains(&estimate.interval) && !unasked
+    }
 }

@@ -1,6 +1,7 @@
 use egret::Objective;
 use egret_offline::{
-    Candidate, Confidence, Diagnostics, Difference, Estimate, IntervalKind, VerdictKind, slope,
+    Candidate, Confidence, Diagnostics, Difference, Estimate, Estimator, IntervalKind, Standing,
+    VerdictKind, slope,
 };
 use serde::Serialize;
 
@@ -21,9 +22,9 @@ pub struct EvaluationRow {
     pub objective: String,
     /// The mean outcome, in the units of the objective.
     pub estimate: f64,
-    /// The lower end of the interval.
+    /// The lower end of the interval; not a number, as are the estimate and the upper end, where no value fits.
     pub low: f64,
-    /// The upper end; below `low` where no value fits, so that the weights must be wrong.
+    /// The upper end.
     pub high: f64,
     /// The probability with which the interval is to hold the value.
     pub level: f64,
@@ -33,6 +34,8 @@ pub struct EvaluationRow {
     pub n: u64,
     /// Effective sample size.
     pub ess: f64,
+    /// How many losses the interval rests on; not known of a difference.
+    pub informative: Option<f64>,
     /// The largest weight.
     pub max_weight: f64,
     /// The mean weight, which should be 1.
@@ -43,9 +46,13 @@ pub struct EvaluationRow {
     pub kappa: Option<f64>,
     /// How many more events make the interval half as wide.
     pub more_events: Option<u64>,
-    /// Whether to trust it, in words.
+    /// The mean of the log as it was played; not for a difference.
+    pub logged: Option<f64>,
+    /// Where the interval lies beside that, or beside 0 for a difference.
+    pub standing: Standing,
+    /// What the interval says, whether to rely on it, and what would help.
     pub verdict: String,
-    /// The same as one word.
+    /// Whether to rely on it, as one word.
     pub verdict_kind: VerdictKind,
     /// What else to know of the policy.
     pub note: Option<String>,
@@ -93,7 +100,12 @@ pub(super) fn report(
     if let Some(against) = checked.against {
         rows.extend(differences(checked, objective, evaluated, &tally, against)?);
     }
-    let (kappa, warnings) = (tally.kappa(), tally.left_out.warnings());
+    let (kappa, mut warnings) = (tally.kappa(), tally.left_out.warnings());
+    if tally.pass_probs.unequal() {
+        warnings.push(
+            "Events were kept for the log with unequal probabilities: each counts 1/passProb times.".to_owned(),
+        );
+    }
     for row in &mut rows {
         row.kappa = kappa;
         row.warnings.clone_from(&warnings);
@@ -141,13 +153,17 @@ fn of_policy(
             remarks.push(remark);
         }
     }
-    let asked = |estimate: &&Estimate| checked.request.intervals.contains(&estimate.interval);
     let caveat = evaluated[one].caveat.as_ref();
     let rows = report
         .estimates
-        .iter()
-        .filter(asked)
-        .map(|estimate| EvaluationRow::of_policy(&name, objective, estimate, caveat))
+        .into_iter()
+        .filter(|estimate| checked.request.asks_for(estimate))
+        .map(|mut estimate| {
+            if let Some(bandwidth) = evaluated[one].bandwidth {
+                estimate.verdict = estimate.verdict.smoothed(bandwidth);
+            }
+            EvaluationRow::of_policy(&name, objective, estimate, caveat)
+        })
         .collect();
     let detail = PolicyDetail {
         name,
@@ -189,17 +205,22 @@ fn chosen(tried: &[usize], tally: &Tally, confidence: Confidence) -> Result<usiz
             let normal = report
                 .estimates
                 .iter()
-                .find(|estimate| estimate.interval == IntervalKind::Normal)
-                .expect("the normal interval is in the plan wherever a bandwidth is chosen");
+                .find(|estimate| {
+                    // IPS spreads by where 0 is, which would hide the bias of wide kernels.
+                    estimate.estimator == Estimator::Snips
+                        && estimate.interval == IntervalKind::Normal
+                })
+                .expect("the plan has it wherever a bandwidth is chosen");
             // Where no event has any weight, nothing is known.
-            let half_width = if report.diagnostics.mean_weight == 0.0 {
-                f64::INFINITY
-            } else {
-                0.5 * (normal.high - normal.low)
-            };
+            if report.diagnostics.mean_weight == 0.0 {
+                return Candidate {
+                    estimate: 0.0,
+                    half_width: f64::INFINITY,
+                };
+            }
             Candidate {
                 estimate: normal.estimate,
-                half_width,
+                half_width: 0.5 * (normal.high - normal.low),
             }
         })
         .collect();
@@ -227,10 +248,12 @@ fn differences(
                 continue;
             }
             let report = comparison.report(for_all_tried(checked.confidence, &tried));
-            let name = format!("{} − {}", policy.name, policies[against].name);
+            let other = &policies[against].name;
+            let name = format!("{} − {other}", policy.name);
             let asked = |found: &&Difference| checked.request.intervals.contains(&found.interval);
             rows.extend(report.differences.iter().filter(asked).map(|difference| {
-                EvaluationRow::of_difference(&name, objective, difference, &report.diagnostics)
+                let weights = &report.diagnostics;
+                EvaluationRow::of_difference((&name, other), objective, difference, weights)
             }));
         }
     }
@@ -271,10 +294,10 @@ impl EvaluationRow {
     fn of_policy(
         policy: &str,
         objective: Objective,
-        estimate: &Estimate,
+        estimate: Estimate,
         caveat: Option<&String>,
     ) -> Self {
-        let estimate = estimate.clone().in_units(&objective.as_shares());
+        let estimate = estimate.in_units(&objective.as_shares());
         Self {
             policy: policy.to_owned(),
             estimator: estimate.estimator.to_string(),
@@ -287,12 +310,15 @@ impl EvaluationRow {
             simultaneous: estimate.simultaneous,
             n: estimate.n,
             ess: estimate.ess,
+            informative: Some(estimate.informative),
             max_weight: estimate.max_weight,
             mean_weight: estimate.mean_weight,
             zero_share: estimate.zero_share,
             kappa: None,
             more_events: estimate.more_events,
-            verdict: estimate.verdict.words,
+            logged: Some(estimate.logged),
+            standing: estimate.standing,
+            verdict: estimate.in_words(&objective),
             verdict_kind: estimate.verdict.kind,
             note: caveat.cloned(),
             warnings: Vec::new(),
@@ -301,7 +327,7 @@ impl EvaluationRow {
 
     /// Diagnostics are those of the policy with the smaller effective sample size.
     fn of_difference(
-        policy: &str,
+        (policy, other): (&str, &str),
         objective: Objective,
         difference: &Difference,
         weights: &[Diagnostics; 2],
@@ -324,12 +350,15 @@ impl EvaluationRow {
             simultaneous: difference.simultaneous,
             n: difference.n,
             ess: worse.ess,
+            informative: None,
             max_weight: worse.largest_weights.first().copied().unwrap_or(0.0),
             mean_weight: worse.mean_weight,
             zero_share: worse.zero_share,
             kappa: None,
             more_events: difference.more_events,
-            verdict: difference.verdict.words,
+            logged: None,
+            standing: difference.standing,
+            verdict: difference.in_words(&objective, other),
             verdict_kind: difference.verdict.kind,
             note: None,
             warnings: Vec::new(),

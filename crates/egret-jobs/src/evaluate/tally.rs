@@ -1,6 +1,7 @@
-use egret_offline::{Evaluation, PolicyComparison};
+use egret_offline::{Evaluation, Plan, PolicyComparison};
 
 use super::Checked;
+use super::pass_probs::PassProbs;
 use super::weight_histogram::WeightHistogram;
 use super::weighted_batch::WeightedBatch;
 use crate::error::JobError;
@@ -15,6 +16,10 @@ pub(super) struct Tally {
     pub comparisons: Vec<(usize, PolicyComparison)>,
     /// What was left out, and why.
     pub left_out: LeftOut,
+    /// How likely events were to be kept.
+    pub pass_probs: PassProbs,
+    /// The largest density of each policy, if it has a bound.
+    largest: Vec<Option<f64>>,
     against: Option<usize>,
     draws_histograms: bool,
     /// Σ κ over the events that tell it, and how many they are.
@@ -37,27 +42,43 @@ pub(super) struct LeftOut {
 }
 
 impl Tally {
-    /// Of so many policies; `against` is the place of the one that others are compared with.
+    /// Of policies with these bounds on their densities; `against` is the place of the one that others are compared with.
     pub(super) fn new(
         checked: &Checked<'_>,
-        policies: usize,
+        largest: Vec<Option<f64>>,
         against: Option<usize>,
     ) -> Result<Self, JobError> {
         let plan = &checked.plan;
-        let evaluations = (0..policies)
-            .map(|_| Evaluation::new(plan.clone()))
+        let policies = largest.len();
+        let evaluations = largest
+            .iter()
+            .map(|largest| {
+                Evaluation::new(Plan {
+                    event_bounds: largest.is_some(),
+                    ..plan.clone()
+                })
+            })
             .collect::<Result<_, _>>()
             .map_err(|error| JobError::request("estimators", error))?;
         let others = (0..policies).filter(|policy| against.is_some_and(|one| one != *policy));
         let comparisons = others
-            .map(|policy| Ok((policy, PolicyComparison::new(plan.weight_bound)?)))
+            .map(|policy| {
+                let comparison = PolicyComparison::new(plan.weight_bound)?;
+                let bounded = |policy: usize| largest[policy].is_some();
+                Ok(match bounded(policy) && against.is_some_and(bounded) {
+                    true => (policy, comparison.with_event_bounds()),
+                    false => (policy, comparison),
+                })
+            })
             .collect::<Result<_, _>>()
             .map_err(|error: egret_offline::PlanError| JobError::request("weight_bound", error))?;
         Ok(Self {
             evaluations,
             histograms: vec![WeightHistogram::default(); policies],
+            largest,
             comparisons,
             left_out: LeftOut::default(),
+            pass_probs: PassProbs::default(),
             against,
             draws_histograms: checked.request.histograms,
             kappa: (0.0, 0),
@@ -65,10 +86,11 @@ impl Tally {
     }
 
     /// Adds events to all.
-    pub(super) fn observe(&mut self, events: &WeightedBatch) -> Result<(), JobError> {
+    pub(super) fn observe(&mut self, events: &mut WeightedBatch) -> Result<(), JobError> {
         if events.shares.is_empty() {
             return Ok(());
         }
+        events.bound(&self.largest);
         for (policy, evaluation) in self.evaluations.iter_mut().enumerate() {
             evaluation.observe(&events.of(policy))?;
         }
@@ -83,8 +105,9 @@ impl Tally {
             }
         }
         if let Some(against) = self.against {
+            let mut larger = Vec::new();
             for (policy, comparison) in &mut self.comparisons {
-                comparison.observe(&events.paired(*policy, against))?;
+                comparison.observe(&events.paired(*policy, against, &mut larger))?;
             }
         }
         Ok(())
@@ -102,11 +125,18 @@ impl Tally {
             return Err(JobError::Log(self.left_out.nothing_to_weigh()));
         }
         let left_out = self.left_out.without_loss + self.left_out.not_played;
+        let unequal = self.pass_probs.unequal();
         for evaluation in &mut self.evaluations {
             evaluation.leave_out(left_out);
+            if unequal {
+                evaluation.sampled_unequally();
+            }
         }
         for (_, comparison) in &mut self.comparisons {
             comparison.leave_out(left_out);
+            if unequal {
+                comparison.sampled_unequally();
+            }
         }
         Ok(())
     }

@@ -13,8 +13,12 @@ pub(super) struct WeightedBatch {
     pub event_weights: Vec<f64>,
     /// κ, of the events that tell z.
     pub kappas: Vec<f64>,
+    /// 1/p at most, of the events: ∞ where nobody knows.
+    pub largest_inverses: Vec<f64>,
     /// For each policy: w, and E_q f̂ where there is an f̂.
     pub policies: Vec<(Vec<f64>, Vec<f64>)>,
+    /// For each policy what w could not exceed, if its density has a bound.
+    pub bounds: Vec<Vec<f64>>,
 }
 
 impl WeightedBatch {
@@ -22,6 +26,7 @@ impl WeightedBatch {
     pub(super) fn new(policies: usize) -> Self {
         Self {
             policies: vec![Default::default(); policies],
+            bounds: vec![Vec::new(); policies],
             ..Self::default()
         }
     }
@@ -33,14 +38,29 @@ impl WeightedBatch {
             predicted,
             event_weights,
             kappas,
+            largest_inverses,
             policies,
+            bounds,
         } = self;
-        for column in [shares, predicted, event_weights, kappas] {
+        let columns = [shares, predicted, event_weights, kappas, largest_inverses];
+        for column in columns.into_iter().chain(bounds) {
             column.clear();
         }
         for (weights, policy_predicted) in policies {
             weights.clear();
             policy_predicted.clear();
+        }
+    }
+
+    /// Makes the bounds of the policies, from the largest density of each.
+    pub(super) fn bound(&mut self, largest: &[Option<f64>]) {
+        for (bounds, largest) in self.bounds.iter_mut().zip(largest) {
+            let inverses = self.largest_inverses.iter();
+            bounds.extend(
+                largest
+                    .iter()
+                    .flat_map(|q| inverses.clone().map(move |inverse| q * inverse)),
+            );
         }
     }
 
@@ -52,14 +72,26 @@ impl WeightedBatch {
             weights,
             predicted: self.optional(&self.predicted),
             policy_predicted: self.optional(policy_predicted),
+            weight_bounds: self.optional(&self.bounds[policy]),
             event_weights: self.optional(&self.event_weights),
         }
     }
 
-    /// As two policies see them.
-    pub(super) fn paired(&self, first: usize, second: usize) -> PairedEvents<'_> {
+    /// As two policies see them; `larger` has room for the larger of their bounds.
+    pub(super) fn paired<'a>(
+        &'a self,
+        first: usize,
+        second: usize,
+        larger: &'a mut Vec<f64>,
+    ) -> PairedEvents<'a> {
         let (one, two) = (self.of(first), self.of(second));
+        let bounds = one.weight_bounds.zip(two.weight_bounds);
+        larger.clear();
+        if let Some((one, two)) = bounds {
+            larger.extend(one.iter().zip(two).map(|(one, two)| one.max(*two)));
+        }
         PairedEvents {
+            weight_bounds: bounds.map(|_| &larger[..]),
             losses: &self.shares,
             weights: [one.weights, two.weights],
             predictions: match (one.predicted, one.policy_predicted, two.policy_predicted) {

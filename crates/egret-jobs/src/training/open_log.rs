@@ -8,7 +8,7 @@ use egret_log::Record;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{JobError, Place};
-use crate::log_reader::LogReader;
+use crate::log_reader::{LogReader, largest_inverse};
 use crate::progress::Progress;
 
 /// A log that was opened to learn from it.
@@ -25,6 +25,8 @@ pub(crate) struct TrainingEvents<A> {
     /// The space and what contexts are, with the default oracle.
     pub spec: ModelSpec,
     pub observed: Vec<Observed<Context, A>>,
+    /// What 1/p could not exceed at each of them, or ∞.
+    pub largest_inverses: Vec<f64>,
     pub counts: Counts,
     /// One more than the largest event number: a model that is learned from the log has no chance in common with it.
     pub next_event: u64,
@@ -58,7 +60,7 @@ impl OpenLog {
         let space = Arc::new(self.space.clone());
         let context_dim = self.reader.context_dim();
         let mut counts = Counts::default();
-        let mut all = Vec::new();
+        let (mut all, mut largest_inverses) = (Vec::new(), Vec::new());
         let objective = self.reader.objective;
         let mut kept = None;
         let mut next_event = 0;
@@ -80,6 +82,8 @@ impl OpenLog {
                 continue;
             };
             counts.used += 1;
+            let draws = record.z_draws.map(|draws| draws as f64);
+            largest_inverses.push(largest_inverse(record.largest_inverse_density, draws));
             counts.point_masses += u64::from(observed.propensity == Propensity::PointMass);
             let Observed {
                 action,
@@ -121,6 +125,7 @@ impl OpenLog {
             features: schema.map(|schema| schema.counts(all.iter().map(|event| &event.x))),
             spec,
             observed: all,
+            largest_inverses,
             counts,
             next_event,
         })

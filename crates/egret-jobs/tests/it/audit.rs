@@ -1,9 +1,10 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use egret::{Density, Features, Propensity};
+use egret::{Context, Density, EventRng, Features, Loss, Propensity, Stream};
 use egret_jobs::audit::{AuditReport, AuditRequest, audit};
 use egret_jobs::{JobError, LogSource, Silent};
-use egret_log::Record;
+use egret_log::{Record, Time};
 use serde_json::json;
 
 use crate::{
@@ -179,4 +180,240 @@ fn a_restart_that_uses_numbers_again_is_a_fault() {
         assert_eq!(accused, !saved, "{}", findings.verdict);
         assert!(!accused || findings.alarm);
     }
+}
+
+/// Densities and contexts alone: what is above ½ in the context is played 1.5 times as often in the lower half of [0, 1].
+fn density_only(rows: u64, seed: u64) -> Vec<Record> {
+    let mut rng = EventRng::new(seed, 0, Stream::World);
+    let mu = Arc::new(crate::space());
+    (0..rows)
+        .map(|event| {
+            let feature = rng.unit();
+            let low = rng.unit() < if 0.5 < feature { 0.75 } else { 0.25 };
+            let action = 0.5 * (rng.unit() + if low { 0.0 } else { 1.0 });
+            let density = if low == (0.5 < feature) { 1.5 } else { 0.5 };
+            let mut record = bare(feature, action, density);
+            record.seq = Some(event);
+            record.time = Some(Time::from_micros(1_000 * event as i64).expect("a time"));
+            record.event_id = Some(format!("visit-{event}"));
+            record.mu = Some(mu.clone());
+            record.loss = Some(Loss::new(rng.unit()).expect("a loss"));
+            record
+        })
+        .collect()
+}
+
+fn bare(feature: f64, action: f64, density: f64) -> Record {
+    let x = Context::dense(vec![feature]).expect("finite");
+    let propensity = Propensity::Density(Density::new(density).expect("positive"));
+    Record::bare(x, action.into(), propensity)
+}
+
+/// The same records with other actions and densities.
+fn changed(all: &[Record], change: impl Fn(usize, f64, f64) -> (f64, f64)) -> Vec<Record> {
+    let one = |(place, record): (usize, &Record)| {
+        let density = record.propensity().density().expect("drawn").get();
+        let action = record.number("action").expect("a number");
+        let (action, density) = change(place, action, density);
+        let feature = record.context.as_dense().expect("dense")[0];
+        let mut other = bare(feature, action, density);
+        (other.seq, other.time, other.loss) = (record.seq, record.time, record.loss);
+        (other.event_id, other.mu) = (record.event_id.clone(), record.mu.clone());
+        other
+    };
+    all.iter().enumerate().map(one).collect()
+}
+
+fn findings_of(records: &[Record], least_density: Option<f64>) -> egret_offline::AuditReport {
+    let folder = crate::folder();
+    let file = folder.path().join("log.jsonl");
+    write(&file, records);
+    let request = AuditRequest {
+        least_density,
+        ..request(&file, None)
+    };
+    audit(&request, &Silent).expect("a report").findings
+}
+
+/// What may be wrong with a log, and what the verdict says of it.
+fn faults(right: &[Record]) -> Vec<(&'static str, Vec<Record>, &'static str)> {
+    let rows = right.len();
+    let density = |place: usize| right[place].propensity().density().expect("drawn").get();
+    let renumbered = |mut records: Vec<Record>| {
+        for (record, seq) in records.iter_mut().zip(0..) {
+            record.seq = Some(seq);
+        }
+        records
+    };
+    vec![
+        (
+            "ten times too large",
+            changed(right, |_, a, p| (a, 10.0 * p)),
+            "densities are too large",
+        ),
+        (
+            "a tenth too large",
+            changed(right, |_, a, p| (a, 1.1 * p)),
+            "densities are too large",
+        ),
+        ("constant", changed(right, |_, a, _| (a, 1.0)), "sides"),
+        (
+            "permuted",
+            changed(right, |place, a, _| (a, density((place * 7 + 3) % rows))),
+            "the densities do not match the actions",
+        ),
+        (
+            "clipped",
+            changed(right, |_, a, p| (a.clamp(0.1, 0.9), p)),
+            "actions are exactly 0.",
+        ),
+        (
+            "rows appended again",
+            renumbered([right, &right[..1_000]].concat()),
+            "1000 events have the eventId of an earlier one",
+        ),
+        (
+            "reversed",
+            renumbered(right.iter().rev().cloned().collect()),
+            "the log runs backwards",
+        ),
+    ]
+}
+
+#[test]
+fn faults_that_were_silent_are_found() {
+    let right = density_only(6_000, 1);
+    let found = findings_of(&right, None);
+    assert!(!found.alarm, "{}", found.verdict);
+    for (fault, records, words) in faults(&right) {
+        let found = findings_of(&records, None);
+        assert!(found.alarm, "{fault}: {}", found.verdict);
+        assert!(found.verdict.contains(words), "{fault}: {}", found.verdict);
+    }
+    // With a bound, bets find what is too large while the log grows.
+    let large = changed(&right, |_, a, p| (a, 1.2 * p));
+    let found = findings_of(&large, Some(0.5));
+    assert!(found.together.alarm_at.is_some(), "{}", found.verdict);
+    assert_eq!(findings_of(&large, None).together.alarm_at, None);
+}
+
+#[test]
+fn right_logs_of_densities_are_seldom_accused() {
+    let accused = (0..100)
+        .filter(|&seed| {
+            let records = density_only(400, 100 + seed);
+            findings_of(&records, Some(0.5)).alarm
+        })
+        .count();
+    // At α = 0.01, and four standard errors.
+    assert!(accused <= 6, "{accused}");
+}
+
+#[test]
+fn checks_that_could_not_be_made_are_named() {
+    let mut records = density_only(300, 2);
+    let said = |records: &[Record], least| findings_of(records, least).not_checked.join("\n");
+    let words = said(&records, Some(0.5));
+    for what in ["Replay: no model", "Losses: no log alone"] {
+        assert!(words.contains(what), "{words}");
+    }
+    assert!(
+        !words.contains("too large") && !words.contains("Gaps"),
+        "{words}"
+    );
+    assert!(said(&records, None).contains("Densities that are too large"));
+    for record in &mut records {
+        (record.time, record.event_id, record.seq, record.mu) = (None, None, None, None);
+    }
+    let words = said(&records, None);
+    for what in [
+        "Gaps",
+        "there twice",
+        "The order of the log",
+        "reference measure",
+    ] {
+        assert!(words.contains(what), "{what}: {words}");
+    }
+    let verdict = findings_of(&records, None).verdict;
+    assert!(verdict.contains("checks could not be made"), "{verdict}");
+}
+
+#[test]
+fn a_model_that_replays_almost_nothing_is_a_finding() {
+    let (_folder, file, start) = learned_log(400);
+    let mut all = read(&file);
+    all.reverse();
+    for (record, seq) in all.iter_mut().zip(0..) {
+        record.seq = Some(seq);
+        record.model_hash = None;
+    }
+    write(&file, &all);
+    let findings = audited(&file, Some(&start)).findings;
+    assert!(findings.alarm, "{}", findings.verdict);
+    assert!(
+        findings.verdict.contains("decisions could be replayed"),
+        "{}",
+        findings.verdict
+    );
+}
+
+/// A table of docs/audit.md:
+/// `LOGS=10 EVENTS=20000 cargo test -p egret-jobs --release --test it -- --ignored --nocapture how_soon_faults`
+#[test]
+#[ignore = "a table for the documentation, some minutes"]
+fn how_soon_faults_of_densities_are_found() {
+    let number = |name: &str, usual: u64| match std::env::var(name) {
+        Ok(value) => value.parse().expect("a whole number"),
+        Err(_) => usual,
+    };
+    let (logs, events) = (number("LOGS", 10), number("EVENTS", 20_000));
+    // Without a reference measure and features, nothing is known but the densities.
+    let alone = |records: &[Record]| {
+        let mut records = changed(records, |_, a, p| (a, p));
+        for record in &mut records {
+            (record.mu, record.context) = (None, Context::dense(vec![]).expect("empty"));
+        }
+        records
+    };
+    println!(
+        "| fault | densities alone | with a least density | with features and mu |\n|---|---|---|---|"
+    );
+    let names: Vec<&str> = faults(&density_only(2_000, 0))
+        .iter()
+        .map(|fault| fault.0)
+        .collect();
+    for (place, name) in names.iter().enumerate() {
+        let mut cells = Vec::new();
+        for setting in 0..3 {
+            let mut when: Vec<u64> = (0..logs)
+                .map(|seed| {
+                    let (_, records, _) = faults(&density_only(events, seed)).swap_remove(place);
+                    let least = (setting == 1).then_some(0.5);
+                    let found = match setting {
+                        2 => findings_of(&records, None),
+                        _ => findings_of(&alone(&records), least),
+                    };
+                    match (found.alarm, found.together.alarm_at) {
+                        (true, Some(at)) => at,
+                        (true, None) => u64::MAX - 1,
+                        (false, _) => u64::MAX,
+                    }
+                })
+                .collect();
+            when.sort_unstable();
+            let alarms = when.iter().filter(|&&at| at < u64::MAX).count();
+            cells.push(match when[when.len() / 2] {
+                u64::MAX => format!("– ({alarms})"),
+                at if at == u64::MAX - 1 => format!("at the end ({alarms})"),
+                at => format!("{at} ({alarms})"),
+            });
+        }
+        println!("| {name} | {} |", cells.join(" | "));
+    }
+    let accused =
+        (0..400).filter(|&seed| findings_of(&density_only(1_000, 5_000 + seed), Some(0.5)).alarm);
+    println!(
+        "{} of 400 right logs of 1,000 events were accused",
+        accused.count()
+    );
 }

@@ -1,12 +1,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use egret::{Objective, Space};
+use egret::{Density, EventRng, Loss, Objective, Propensity, Space, Stream};
 use egret_jobs::evaluate::{EvaluateReport, EvaluateRequest, EvaluationRow, Predictions, evaluate};
 use egret_jobs::train::{TrainRequest, TrainingLog, train};
 use egret_jobs::{JobError, LogSource, Silent};
 use egret_log::{Mode, Record};
-use egret_offline::{Estimator, IntervalKind};
+use egret_offline::{Estimator, IntervalKind, VerdictKind};
 use serde_json::json;
 
 use crate::{
@@ -289,21 +289,111 @@ fn named_features_need_a_model_with_a_schema() {
     evaluate(&request(&file, &["column:q"]), &Silent).expect("a report");
 }
 
-/// An event whose record does not say it was kept for certain.
+/// A record that does not say otherwise was kept for certain; one that was kept with probability ½ stands for two.
 #[test]
-fn an_absent_pass_prob_is_1() {
+fn rows_weigh_by_1_over_pass_prob_and_null_is_1() {
     for name in ["log.jsonl", "log.parquet"] {
         let (_folder, file) = log(name, 30);
         let mut all = records(30);
+        let betting = EvaluateRequest {
+            intervals: IntervalKind::ALL[..2].to_vec(),
+            ..request(&file, &["q=column:q"])
+        };
+        let certain = evaluate(&betting, &Silent).expect("a report");
         all[7].pass_prob = Some(1.0);
         write(&file, &all);
-        evaluate(&request(&file, &["column:q"]), &Silent).expect("all were kept for certain");
-        all[7].pass_prob = Some(0.5);
-        write(&file, &all);
-        let done = evaluate(&request(&file, &["column:q"]), &Silent);
-        let error = done.expect_err("unequal").to_string();
-        assert!(error.contains("passProb is 1 and 0.5"), "{error}");
+        assert_eq!(evaluate(&betting, &Silent).expect("a report"), certain);
+        // Losses of 1 were kept one time in two, so that they are a third of the log and half of the truth.
+        let mut kept = Vec::new();
+        for event in 0..30 {
+            let heavy = event % 3 == 0;
+            let propensity = Propensity::Density(Density::new(1.0).expect("a density"));
+            let mut record = Record::bare(crate::x(event), 0.5.into(), propensity);
+            record.mu = Some(Arc::new(crate::space()));
+            record.loss = Some(Loss::new(f64::from(u8::from(heavy))).expect("a loss"));
+            record.pass_prob = heavy.then_some(0.5);
+            kept.push(record);
+        }
+        write(&file, &kept);
+        let request = EvaluateRequest {
+            intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
+            ..request(&file, &["uniform"])
+        };
+        let report = evaluate(&request, &Silent).expect("a report");
+        for estimator in ["snips", "ips"] {
+            assert_near(row(&report, "uniform", estimator).estimate, 0.5);
+        }
+        assert!(
+            report.rows.iter().all(|row| row.interval == "normal"),
+            "{report:?}"
+        );
+        let said = |what: &str| report.remarks.iter().any(|remark| remark.contains(what));
+        assert!(said("counts 1/passProb times"), "{:?}", report.remarks);
+        assert!(
+            said("No betting interval for ips: events were kept"),
+            "{:?}",
+            report.remarks
+        );
     }
+}
+
+#[test]
+fn what_does_not_depend_on_where_0_is_comes_first() {
+    let (_folder, file) = log("log.jsonl", 100);
+    let first = |request: &EvaluateRequest| {
+        let report = evaluate(request, &Silent).expect("a report");
+        report.rows[0].estimator.clone()
+    };
+    let mut request = request(&file, &["q=column:q,predicted=q_predicted"]);
+    assert_eq!(first(&request), "snips");
+    request.predictions = Some(Predictions::Column("predicted".to_owned()));
+    assert_eq!(first(&request), "dr");
+}
+
+/// A rule plays c(x), and losses rise from 0.78 at c to 0.95 within 0.15 of it.
+#[test]
+fn a_kernel_without_a_bandwidth_is_not_widened_by_uncentered_noise() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    let (mu, mut rng) = (Arc::new(crate::space()), EventRng::new(3, 0, Stream::World));
+    let all: Vec<Record> = (0..20_000)
+        .map(|event| {
+            let center = 0.2 + 0.6 * rng.unit();
+            let action = rng.unit();
+            let away = ((action - center).abs() / 0.15).min(1.0);
+            let mean = 0.78 + 0.17 * away * away;
+            let propensity = Propensity::Density(Density::new(1.0).expect("a density"));
+            let mut record = Record::bare(crate::x(event), action.into(), propensity);
+            record.mu = Some(mu.clone());
+            record.loss = Some(Loss::new(f64::from(u8::from(rng.unit() < mean))).expect("a loss"));
+            record.set_extra("rule", center).expect("its own name");
+            record
+        })
+        .collect();
+    write(&file, &all);
+    let report = evaluate(&request(&file, &["rule=kernel:action=rule"]), &Silent);
+    let report = report.expect("a report");
+    let first = &report.rows[0];
+    let bandwidth: f64 = first
+        .policy
+        .rsplit(' ')
+        .next()
+        .expect("said")
+        .parse()
+        .expect("a number");
+    assert!(bandwidth < 0.3, "{bandwidth}");
+    assert!((first.estimate - 0.78).abs() < 0.1, "{first:?}");
+    // The interval is of the smoothed policy, and nobody asked for that.
+    assert_eq!(first.verdict_kind, VerdictKind::Biased);
+    assert!(
+        first.verdict.contains("do not rely on it"),
+        "{}",
+        first.verdict
+    );
+    assert!(first.verdict.contains("smoothed by"), "{}", first.verdict);
+    let given = request(&file, &["rule=kernel:action=rule,bandwidth=0.1"]);
+    let given = evaluate(&given, &Silent).expect("a report");
+    assert_eq!(given.rows[0].verdict_kind, VerdictKind::Reliable);
 }
 
 #[test]

@@ -144,6 +144,7 @@ fn outcomes(data: &Supervised, seed: u64) -> Result<Vec<Outcome>> {
                 predicted: Some(&predicted),
                 policy_predicted: Some(&policy_predicted),
                 event_weights: Some(&event_weights),
+                ..WeightedEvents::default()
             };
             for estimate in estimates(&events)? {
                 outcomes.push(Outcome {

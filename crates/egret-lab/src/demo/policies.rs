@@ -172,7 +172,7 @@ pub fn evaluate(
                 estimate: row.estimate,
                 low: row.low,
                 high: row.high,
-                trusted: row.verdict_kind == VerdictKind::Trust,
+                trusted: row.verdict_kind == VerdictKind::Reliable,
                 verdict: row.verdict,
             });
         }

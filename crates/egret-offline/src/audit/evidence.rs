@@ -20,6 +20,13 @@ impl RunningScale {
     }
 }
 
+/// An event as the tests see it.
+pub(crate) struct Seen<'a> {
+    pub(crate) inspection: &'a Inspection,
+    pub(crate) scale: f64,
+    pub(crate) sides: &'a [bool],
+}
+
 /// The tests, and their average.
 pub(crate) struct Evidence {
     rows: Vec<Row>,
@@ -39,6 +46,11 @@ enum TestKind {
     Inverse(MeanTest),
     /// E[1{a in bin}/p] = μ(bin).
     Bins(Vec<MeanTest>),
+    /// The same for the events above the median of each feature: bins of the first feature, then of the next.
+    Sides {
+        features: usize,
+        tests: Vec<MeanTest>,
+    },
     /// E[f̂/p] = E_μ f̂, and the same of 1 − f̂.
     Fhat([MeanTest; 2]),
     /// E[K·ẑ/τ] = 1.
@@ -55,32 +67,26 @@ impl Evidence {
             Some(TestKind::Proposals(ProposalTest::default())),
         ];
         Self {
-            rows: kinds
-                .into_iter()
-                .flatten()
-                .map(|kind| Row {
-                    kind,
-                    largest: 1.0,
-                    alarm_at: None,
-                })
-                .collect(),
+            rows: kinds.into_iter().flatten().map(Row::new).collect(),
             largest: 1.0,
             alarm_at: None,
         }
     }
 
+    /// One more test, before the first event.
+    pub(crate) fn add_sides(&mut self, features: usize) {
+        if 0 < features {
+            let tests = Vec::new();
+            self.rows
+                .push(Row::new(TestKind::Sides { features, tests }));
+        }
+    }
+
     /// `at` counts the events, this one included.
-    pub(crate) fn step(
-        &mut self,
-        inspection: &Inspection,
-        scale: f64,
-        bins: Option<&Bins>,
-        at: u64,
-        alpha: f64,
-    ) {
+    pub(crate) fn step(&mut self, seen: &Seen<'_>, bins: Option<&Bins>, at: u64, alpha: f64) {
         let threshold = self.rows.len() as f64 / alpha;
         for row in &mut self.rows {
-            row.step(inspection, scale, bins);
+            row.step(seen, bins);
             row.largest = row.largest.max(row.value());
             if row.alarm_at.is_none() && threshold <= row.largest {
                 row.alarm_at = Some(at);
@@ -125,7 +131,20 @@ impl Evidence {
 }
 
 impl Row {
-    fn step(&mut self, inspection: &Inspection, scale: f64, bins: Option<&Bins>) {
+    fn new(kind: TestKind) -> Self {
+        Self {
+            kind,
+            largest: 1.0,
+            alarm_at: None,
+        }
+    }
+
+    fn step(&mut self, seen: &Seen<'_>, bins: Option<&Bins>) {
+        let Seen {
+            inspection,
+            scale,
+            sides,
+        } = *seen;
         let term = |y: f64, mean: f64, largest_mean: f64| MeanTerm {
             y,
             mean,
@@ -138,18 +157,14 @@ impl Row {
             TestKind::Bins(tests) => {
                 let Some(bins) = bins else { return };
                 tests.resize_with(bins.len(), MeanTest::default);
-                for (bin, test) in tests.iter_mut().enumerate() {
-                    let y = if inspection.bin == bin {
-                        inspection.inverse_density
-                    } else {
-                        0.0
-                    };
-                    let (mean, largest) = match (&bins.masses, &inspection.masses) {
-                        (_, Some(drawn)) => (drawn[bin], 1.0),
-                        (Some(known), None) if inspection.whole => (known[bin], known[bin]),
-                        _ => return,
-                    };
-                    test.step(&term(y, mean, largest));
+                step_bins(tests, bins, inspection, term);
+            }
+            TestKind::Sides { features, tests } => {
+                let Some(bins) = bins else { return };
+                tests.resize_with(*features * bins.len(), MeanTest::default);
+                let of_features = tests.chunks_exact_mut(bins.len());
+                for (tests, _) in of_features.zip(sides).filter(|(_, above)| **above) {
+                    step_bins(tests, bins, inspection, term);
                 }
             }
             TestKind::Fhat([high, low]) => {
@@ -179,8 +194,8 @@ impl Row {
         };
         match &self.kind {
             TestKind::Inverse(test) => test.martingale().value(),
-            TestKind::Bins(tests) if tests.is_empty() => 1.0,
-            TestKind::Bins(tests) => mean(tests),
+            TestKind::Bins(tests) | TestKind::Sides { tests, .. } if tests.is_empty() => 1.0,
+            TestKind::Bins(tests) | TestKind::Sides { tests, .. } => mean(tests),
             TestKind::Fhat(tests) => mean(tests),
             TestKind::Proposals(test) => test.martingale().value(),
         }
@@ -189,7 +204,7 @@ impl Row {
     fn events(&self) -> u64 {
         let one = match &self.kind {
             TestKind::Inverse(test) => test.martingale(),
-            TestKind::Bins(tests) => match tests.first() {
+            TestKind::Bins(tests) | TestKind::Sides { tests, .. } => match tests.first() {
                 Some(test) => test.martingale(),
                 None => return 0,
             },
@@ -206,6 +221,10 @@ impl Row {
                 "bins",
                 "the mean of 1{a in bin}/p is the mass of the bin, for each bin",
             ),
+            TestKind::Sides { .. } => (
+                "sides",
+                "the same, where a feature of the context is above its median",
+            ),
             TestKind::Fhat(_) => ("predictions", "the mean of f̂/p is the mean of f̂ under μ"),
             TestKind::Proposals(_) => (
                 "proposals",
@@ -221,5 +240,27 @@ impl Row {
             threshold,
             alarm_at: self.alarm_at,
         }
+    }
+}
+
+/// Tests the mass of every bin by one event.
+fn step_bins(
+    tests: &mut [MeanTest],
+    bins: &Bins,
+    inspection: &Inspection,
+    term: impl Fn(f64, f64, f64) -> MeanTerm,
+) {
+    for (bin, test) in tests.iter_mut().enumerate() {
+        let y = if inspection.bin == bin {
+            inspection.inverse_density
+        } else {
+            0.0
+        };
+        let (mean, largest) = match (&bins.masses, &inspection.masses) {
+            (_, Some(drawn)) => (drawn[bin], 1.0),
+            (Some(known), None) if inspection.whole => (known[bin], known[bin]),
+            _ => return,
+        };
+        test.step(&term(y, mean, largest));
     }
 }

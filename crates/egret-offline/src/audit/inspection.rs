@@ -83,6 +83,7 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Inspector<'_, X, A> {
                 draw.largest_inverse() * draw.tau
             }
         });
+        let largest = largest.or(event.largest_inverse);
         let (fhat, masses) = self.draw(event, place, buffers);
         Inspection {
             inverse_density: density.map_or(0.0, |density| (1.0 / density).min(HUGE)),

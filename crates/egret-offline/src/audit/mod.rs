@@ -9,14 +9,20 @@
 //! | `evidence`         | the tests, fed in the order of the log, and their average                       |
 //! | `test_martingale`  | [`TestMartingale`]: the bets behind each test                                   |
 //! | `bins`             | [`Binnable`]: cuts the action space into parts of equal mass                    |
+//! | `mean_inverse`     | [`MeanInverse`]: the mean of 1/p, with its standard error                       |
+//! | `order_check`      | [`OrderCheck`]: whether times and versions grow along the log                   |
+//! | `action_ends`      | [`ActionEnds`]: whether many actions are exactly the least or the largest        |
 //! | `sequence_check`   | [`SequenceCheck`]: whether numbers are missing or repeated                      |
 //! | `random_numbers`   | [`RandomNumberCheck`]: whether events share their random numbers                |
 //! | `report`, `evidence_history` | [`AuditReport`]: the result, and the evidence over time               |
 
+mod action_ends;
 mod bins;
 mod evidence;
 mod evidence_history;
 mod inspection;
+mod mean_inverse;
+mod order_check;
 mod random_numbers;
 mod recorded;
 mod replayer;
@@ -24,12 +30,17 @@ mod report;
 mod sequence_check;
 mod test_martingale;
 
+pub use action_ends::ActionEnds;
 pub use bins::Binnable;
 pub use evidence_history::EvidenceHistory;
+pub use mean_inverse::MeanInverse;
+pub use order_check::OrderCheck;
 pub use random_numbers::{RandomNumberCheck, RandomNumbers};
 pub use recorded::{Audited, CappedIgwDraw, Recorded};
 pub use replayer::{Replayer, Version};
-pub use report::{AuditReport, Consistency, Finding, Proposals, ReplayCounts, TestRow};
+pub use report::{
+    AuditReport, Consistency, Finding, LogOrder, Losses, Proposals, ReplayCounts, TestRow,
+};
 pub use sequence_check::SequenceCheck;
 pub use test_martingale::{MeanTerm, MeanTest, ProposalTest, TestMartingale};
 
@@ -37,7 +48,7 @@ use egret::{Action, Learner, LoadError, OutOfRange, Propensity, ReferenceMeasure
 use rayon::prelude::*;
 
 use self::bins::Bins;
-use self::evidence::{Evidence, RunningScale};
+use self::evidence::{Evidence, RunningScale, Seen};
 use self::inspection::{Buffers, Inspection, Inspector};
 use self::report::MOST_NAMED;
 
@@ -49,13 +60,16 @@ use self::report::MOST_NAMED;
 /// | consistency | p = g/z, g within its bounds, in each record                          |           |
 /// | 1/p         | E[1/p] = 1                                                            |           |
 /// | bins        | E[1{a in bin}/p] = μ(bin), for 8 bins                                 | μ         |
+/// | sides       | the same where a feature of the context is above its median so far    | μ, features |
+/// | mean of 1/p | the mean of 1/p is not below 1, by its standard error                 |           |
+/// | ends        | few actions are exactly the least or the largest                      | a line    |
 /// | f̂          | E[f̂/p] = E_μ f̂ and E[(1 − f̂)/p] = 1 − E_μ f̂                      | its model |
 /// | proposals   | E[K·ẑ/τ] = 1, where the action was drawn by rejection                 |           |
 /// | sequence    | no number is missing or repeated                                      |           |
 /// | randomness  | no two events share their random numbers                              | [`RandomNumberCheck`] |
 ///
-/// The four means are tested by betting ([`TestMartingale`]). That is valid at any time, whatever the learner learned from
-/// earlier events. The average of the four e-values is an e-value too, and raises the alarm at 1/α: a correct log ever raises
+/// The means but that of 1/p by its standard error are tested by betting ([`TestMartingale`]). That is valid at any time,
+/// whatever the learner learned from earlier events. The average of the e-values is an e-value too, and raises the alarm at 1/α: a correct log ever raises
 /// an alarm with probability at most α. If one test alone passes (number of tests)/α, as Bonferroni would ask, the average
 /// has passed 1/α, and often it does so sooner.
 ///
@@ -93,6 +107,12 @@ pub struct Auditor<X, A: Action> {
     without_loss: u64,
     sequence: SequenceCheck,
     random_numbers: RandomNumbers,
+    repeated_ids: Option<u64>,
+    order: LogOrder,
+    mean_inverse: MeanInverse,
+    ends: Option<ActionEnds>,
+    losses: Losses,
+    bounded: u64,
     consistency: Consistency,
     replay: ReplayCounts,
     proposals: Proposals,
@@ -123,6 +143,12 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
             without_loss: 0,
             sequence: SequenceCheck::default(),
             random_numbers: RandomNumbers::default(),
+            repeated_ids: None,
+            order: LogOrder::default(),
+            mean_inverse: MeanInverse::default(),
+            ends: None,
+            losses: Losses::default(),
+            bounded: 0,
             consistency: Consistency::default(),
             replay: ReplayCounts::default(),
             proposals: Proposals::default(),
@@ -149,6 +175,25 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
         self.random_numbers = found;
     }
 
+    /// Tests bins also where each of so many features is above its median so far: [`Audited::sides`] says whether. Before the
+    /// first event.
+    pub fn with_sides(mut self, features: usize) -> Self {
+        if self.measure.is_some() || self.replayer.is_some() {
+            self.evidence.add_sides(features);
+        }
+        self
+    }
+
+    /// Takes note of how times and versions of models go along the log, by checks of the caller's that saw all events.
+    pub fn note_order(&mut self, order: LogOrder) {
+        self.order = order;
+    }
+
+    /// Takes note of how many names of events came again, if events have names.
+    pub fn note_repeated_ids(&mut self, repeated: Option<u64>) {
+        self.repeated_ids = repeated;
+    }
+
     /// Events of one model: inspected in parallel, then counted in order.
     fn observe_run(&mut self, version: Option<Version>, run: &[Audited<X, A>]) {
         if self.bins.is_none() {
@@ -158,6 +203,8 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
                 .as_ref()
                 .map(|replayer| replayer.any().measure());
             self.bins = given.or(own).map(|mu| Bins::new(mu, &run[0].x));
+            let line = given.or(own).and_then(ReferenceMeasure::as_line);
+            self.ends = line.map(|_| ActionEnds::default());
         }
         let bins = self.bins.as_ref();
         let found = match (self.replayer.as_mut(), version) {
@@ -218,6 +265,7 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
                 self.consistency.first.push(finding(what));
             }
         }
+        self.replay.whole += u64::from(event.decision.replayable().is_some());
         match &inspection.replay {
             Some(outcome) => {
                 self.replay.replayed += 1;
@@ -233,6 +281,9 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
                 }
             }
             None => {
+                if no_model.is_some() && event.decision.replayable().is_some() {
+                    self.replay.without_model += 1;
+                }
                 if let Some(why) = no_model {
                     self.not_replayable(why);
                 }
@@ -240,6 +291,13 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
         }
         if event.decision.propensity() == Propensity::PointMass {
             self.point_masses += 1;
+        } else if let Some(ends) = &mut self.ends {
+            ends.observe(event.decision.action().place());
+        }
+        self.mean_inverse.observe(inspection.inverse_density);
+        self.bounded += u64::from(inspection.largest.is_some());
+        if let (Some((fhat, _)), Some(loss)) = (inspection.fhat, event.loss) {
+            self.losses.observe(fhat, loss.get());
         }
         if let Some(drawn) = inspection.proposals {
             let Proposals {
@@ -254,8 +312,13 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
         let scale = inspection
             .scale
             .unwrap_or_else(|| self.scale.next(inspection.inverse_density));
+        let seen = Seen {
+            inspection,
+            scale,
+            sides: &event.sides,
+        };
         self.evidence
-            .step(inspection, scale, self.bins.as_ref(), at, self.alpha);
+            .step(&seen, self.bins.as_ref(), at, self.alpha);
         let evidence = &self.evidence;
         self.history.observe(at, || evidence.e_values());
     }
@@ -286,6 +349,15 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
             without_loss: self.without_loss,
             sequence: self.sequence.clone(),
             random_numbers: self.random_numbers,
+            repeated_ids: self.repeated_ids,
+            order: self.order,
+            mean_inverse: self.mean_inverse.finished(),
+            ends: self.ends,
+            losses: self.losses.finished(),
+            bounded: self.bounded,
+            models_given: self.replayer.is_some(),
+            bins_known: self.bins.is_some(),
+            not_checked: Vec::new(),
             consistency: self.consistency.clone(),
             replay,
             proposals: self.proposals.clone(),

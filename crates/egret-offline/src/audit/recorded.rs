@@ -13,6 +13,10 @@ pub struct Audited<X, A> {
     pub loss: Option<Loss>,
     /// Whether the model learned from it: models are learned again from these events.
     pub learned: bool,
+    /// What 1/p could not exceed, if that is known otherwise than from β.
+    pub largest_inverse: Option<f64>,
+    /// For some features of the context, whether each is above its median over earlier events.
+    pub sides: Vec<bool>,
 }
 
 impl<X, A> Audited<X, A> {
@@ -24,6 +28,8 @@ impl<X, A> Audited<X, A> {
             decision: Recorded::Replayable(decision),
             loss,
             learned: true,
+            largest_inverse: None,
+            sides: Vec::new(),
         }
     }
 }

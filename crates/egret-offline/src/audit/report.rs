@@ -1,6 +1,9 @@
 use serde::Serialize;
 
+use crate::audit::action_ends::ActionEnds;
 use crate::audit::evidence_history::EvidenceHistory;
+use crate::audit::mean_inverse::MeanInverse;
+use crate::audit::order_check::OrderCheck;
 use crate::audit::random_numbers::RandomNumbers;
 use crate::audit::replayer::Version;
 use crate::audit::sequence_check::SequenceCheck;
@@ -27,6 +30,24 @@ pub struct AuditReport {
     pub sequence: SequenceCheck,
     /// Whether events share their random numbers.
     pub random_numbers: RandomNumbers,
+    /// How many names of events came again; none where events have no names.
+    pub repeated_ids: Option<u64>,
+    /// Whether times and versions of models grow along the log.
+    pub order: LogOrder,
+    /// The mean of 1/p, by an asymptotic test.
+    pub mean_inverse: MeanInverse,
+    /// Whether actions were clipped, where they are on a line.
+    pub ends: Option<ActionEnds>,
+    /// Whether losses go with predictions.
+    pub losses: Losses,
+    /// How many events have a bound on 1/p, without which nothing is bet on densities that are too large.
+    pub bounded: u64,
+    /// Whether models were given.
+    pub models_given: bool,
+    /// Whether the reference measure is known.
+    pub bins_known: bool,
+    /// Which checks could not be made, and why.
+    pub not_checked: Vec<String>,
     /// Whether the numbers within each record agree.
     pub consistency: Consistency,
     /// How many decisions were replayed, and how many differ.
@@ -93,7 +114,11 @@ pub struct ReplayCounts {
     pub differing: u64,
     /// The first that differ.
     pub first_differences: Vec<Finding>,
-    /// Not replayed, for lack of a model.
+    /// Records that hold a whole decision.
+    pub whole: u64,
+    /// Of these, how many have no model among those given.
+    pub without_model: u64,
+    /// Not replayed, for lack of a model or of a whole decision.
     pub not_replayable: u64,
     /// The first reasons, each with how many events were not replayed for it.
     pub reasons: Vec<(String, u64)>,
@@ -101,6 +126,56 @@ pub struct ReplayCounts {
     pub relearned: u64,
     /// Versions whose given model differs from the one learned from the log.
     pub unequal_models: Vec<Version>,
+}
+
+/// Whether times and versions of models grow along the log.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct LogOrder {
+    /// When decisions were made.
+    pub times: OrderCheck,
+    /// How many batches their models had learned.
+    pub versions: OrderCheck,
+}
+
+/// Whether losses go with the predictions of the models that decided.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Losses {
+    /// How many events have both.
+    pub events: u64,
+    /// The correlation of f̂ and loss; 0 where either does not vary.
+    pub correlation: f64,
+    /// Its standard error, if they have nothing to do with each other.
+    pub error: f64,
+    /// Σf̂, Σℓ, Σf̂², Σℓ², Σf̂ℓ.
+    #[serde(skip)]
+    sums: [f64; 5],
+}
+
+impl Losses {
+    pub(crate) fn observe(&mut self, fhat: f64, loss: f64) {
+        self.events += 1;
+        let terms = [fhat, loss, fhat * fhat, loss * loss, fhat * loss];
+        for (sum, term) in self.sums.iter_mut().zip(terms) {
+            *sum += term;
+        }
+    }
+
+    pub(crate) fn finished(mut self) -> Self {
+        let n = self.events.max(1) as f64;
+        let [fhat, loss, ff, ll, fl] = self.sums.map(|sum| sum / n);
+        let spread = ((ff - fhat * fhat) * (ll - loss * loss)).max(0.0).sqrt();
+        self.error = 1.0 / n.sqrt();
+        self.correlation = match 1e-12 < spread {
+            true => (fl - fhat * loss) / spread,
+            false => 0.0,
+        };
+        self
+    }
+
+    /// Whether something shows that losses belong to their events.
+    fn are_shown(&self) -> bool {
+        3.0 * self.error < self.correlation
+    }
 }
 
 /// How many proposals the rejection sampler took.
@@ -175,6 +250,8 @@ impl AuditReport {
                 "{twice} records have seed, event and context of an earlier one"
             ));
         }
+        self.more_faults(&mut wrong);
+        self.not_checked = self.unmade_checks();
         self.alarm = !wrong.is_empty();
         self.verdict = if self.alarm {
             format!("do not weigh this log: {}", wrong.join("; "))
@@ -186,11 +263,106 @@ impl AuditReport {
                 (_, 0) => format!("all {equal} decisions replay bit for bit"),
                 _ => format!("{equal} decisions replay bit for bit, {not_replayable} had no model"),
             };
+            let unmade = match self.not_checked.len() {
+                0 => String::new(),
+                1 => "; one check could not be made".to_owned(),
+                checks => format!("; {checks} checks could not be made"),
+            };
             format!(
                 "no fault found in {} events: {replay}; the evidence against the densities never passed {:.1}, and an \
-                 alarm needs {}",
+                 alarm needs {}{unmade}",
                 self.events, self.together.largest, self.together.threshold
             )
         };
+    }
+
+    fn more_faults(&self, wrong: &mut Vec<String>) {
+        if self.mean_inverse.is_too_small() {
+            let MeanInverse { mean, error, .. } = self.mean_inverse;
+            wrong.push(format!(
+                "densities are too large: the mean of 1/p is {mean:.4} ± {error:.4} and should be 1 (an asymptotic test)"
+            ));
+        }
+        for (what, order) in [
+            ("times", self.order.times),
+            ("versions of models", self.order.versions),
+        ] {
+            if order.is_backwards() {
+                wrong.push(format!(
+                    "the log runs backwards: {what} fall {} times and grow {} times",
+                    order.down, order.up
+                ));
+            }
+        }
+        if let Some(repeated) = self.repeated_ids.filter(|&repeated| 0 < repeated) {
+            wrong.push(format!(
+                "{repeated} events have the eventId of an earlier one"
+            ));
+        }
+        if let Some((at, count)) = self.ends.and_then(|ends| ends.clipped()) {
+            wrong.push(format!(
+                "{count} actions are exactly {at}: they were clipped or rounded after they were drawn, and have another density"
+            ));
+        }
+        let ReplayCounts {
+            whole,
+            without_model,
+            ..
+        } = self.replay;
+        if self.models_given && whole * 95 < without_model * 100 {
+            wrong.push(format!(
+                "only {} of {whole} decisions could be replayed by the models given: give the other models or relearn them, \
+                 and give the log in its own order",
+                whole - without_model
+            ));
+        }
+    }
+
+    /// In sentences; nothing that a fault was found by.
+    fn unmade_checks(&self) -> Vec<String> {
+        let mut unmade = Vec::new();
+        let mut say = |unless: bool, words: &str| {
+            if !unless {
+                unmade.push(words.to_owned());
+            }
+        };
+        let known = self.bounded == self.events;
+        say(
+            known || self.mean_inverse.is_settled(),
+            "Densities that are too large: there is no bound on 1/p (largestInverseDensity in the log, or --least-density), and \
+             1/p varies too much for its mean to tell",
+        );
+        say(
+            known || !self.mean_inverse.is_settled(),
+            "Densities that are too large, at all times: without a bound on 1/p (largestInverseDensity in the log, or \
+             --least-density) only an asymptotic test was made, at the end",
+        );
+        say(
+            self.bins_known,
+            "Whether actions are where the densities say: the log does not say its reference measure (mu), and no model does",
+        );
+        say(
+            self.tests.iter().any(|row| row.test == "sides"),
+            "Densities that belong to other contexts: that needs numbers as features, and the reference measure",
+        );
+        say(self.models_given, "Replay: no model was given");
+        say(
+            self.sequence.numbered == self.events,
+            "Gaps: not all events have a seq",
+        );
+        say(
+            self.repeated_ids.is_some() || 0 < self.random_numbers.compared,
+            "Records that are there twice: events have no eventId, and no seed and event",
+        );
+        say(
+            self.order.times.is_known() || self.order.versions.is_known(),
+            "The order of the log: events have no time, and no two versions of a model",
+        );
+        say(
+            self.losses.are_shown(),
+            "Losses: no log alone shows whether they are those of their events, were shifted or are missing where they are \
+             large, and no model predicts them",
+        );
+        unmade
     }
 }

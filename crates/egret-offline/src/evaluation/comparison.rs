@@ -3,14 +3,14 @@ use serde::Serialize;
 
 use crate::estimator::Estimator;
 use crate::evaluation::diagnostics::WeightSummary;
-use crate::evaluation::report::more;
-use crate::evaluation::verdict::Subject;
-use crate::evaluation::{Diagnostics, EvaluationError, PlanError, Verdict};
-use crate::interval::betting::{Path, Side, Sides};
+use crate::evaluation::report::{NO_VALUE, more};
+use crate::evaluation::verdict::{Subject, Terms};
+use crate::evaluation::{Diagnostics, EvaluationError, PlanError, Standing, Verdict};
+use crate::interval::betting::{Path, Side, Sides, scale_of};
 use crate::interval::{
     Confidence, IntervalKind, PathPoint, RatioDifference, normal_quantile_above,
 };
-use crate::sums::{Chunked, Moments, Rest, Rows, Scratch, Terms, length};
+use crate::sums::{Chunked, Moments, Rest, Rows, Scratch, Terms as MomentTerms, length};
 use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 
 /// Estimates the difference v₁ − v₂ between the values of two policies from the same events.
@@ -19,12 +19,15 @@ use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 ///
 /// | estimator | terms                                     | interval                                              |
 /// |-----------|-------------------------------------------|-------------------------------------------------------|
-/// | `ips`     | (w₁ − w₂)ℓ                                | normal; betting, on w₁ℓ + w₂(1 − ℓ), with mean 1 + v₁ − v₂, and the mirror of it |
+/// | `ips`     | (w₁ − w₂)ℓ                                | normal; betting, see below                            |
 /// | `snips`   | the difference of two ratios              | normal                                                |
 /// | `dr`      | E_q₁ f̂ − E_q₂ f̂ + (w₁ − w₂)(ℓ − f̂)        | normal, if all three predictions are given            |
 ///
-/// Without a bound on the weights, bets cannot see that two policies are alike: w₁ℓ + w₂(1 − ℓ) spreads even when w₁ = w₂.
-/// With w ≤ B half of the wealth is bet on B + (w₁ − w₂)ℓ, which does not spread then.
+/// Bets are on w₁ℓ + w₂(1 − ℓ), with mean 1 + v₁ − v₂, and from above on the same with the policies swapped. That spreads even
+/// where w₁ = w₂, so that two policies that are alike are not seen to be. With w ≤ B there are also bets on
+/// 1 + (w₁ − w₂)(ℓ − c) + k for c = 0, ¼, …, 1, where k is large enough that this is not negative: it does not spread then. All
+/// share one wealth, and the interval of 1 − ℓ is the mirror image. Where events have bounds of their own, those too large for k
+/// enter with the first term.
 ///
 /// Memory is constant, and neither batches nor threads change a bit, as in [`Evaluation`](crate::Evaluation).
 ///
@@ -44,11 +47,14 @@ use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 #[derive(Debug, Clone)]
 pub struct PolicyComparison {
     bound: Option<f64>,
+    /// (c, k) of the bets that need a bound.
+    parts: Vec<(f64, f64)>,
     total: Totals,
     rest: Rest<COLUMNS>,
     left_out: u64,
-    /// Whether predictions, and event weights, are given; none before the first batch.
-    present: Option<(bool, bool)>,
+    sampled_unequally: bool,
+    /// Whether predictions are given; none before the first batch.
+    predicted: Option<bool>,
 }
 
 /// Logged events with the weights of two policies. [`WeightedEvents`] describes each quantity.
@@ -60,11 +66,13 @@ pub struct PairedEvents<'a> {
     pub weights: [&'a [f64]; 2],
     /// f̂(x, a), E_q₁ f̂(x, ·) and E_q₂ f̂(x, ·).
     pub predictions: Option<[&'a [f64]; 3]>,
+    /// B, which neither of the weights could exceed.
+    pub weight_bounds: Option<&'a [f64]>,
     /// h.
     pub event_weights: Option<&'a [f64]>,
 }
 
-/// An interval for v₁ − v₂: below 0, the first policy has the smaller loss.
+/// An interval for v₁ − v₂: below 0, the first policy has the smaller loss. Both ends are NaN where no value is possible.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
     /// The estimator.
@@ -85,7 +93,9 @@ pub struct Difference {
     pub n: u64,
     /// How many more events would halve the interval, if they are like those seen.
     pub more_events: Option<u64>,
-    /// Whether to trust it: the graver of the verdicts on the two policies' weights.
+    /// Which of the two policies has the smaller loss, if that is shown.
+    pub standing: Standing,
+    /// Whether the interval can be relied on: the graver of the verdicts on the two policies' weights.
     pub verdict: Verdict,
 }
 
@@ -101,8 +111,18 @@ impl Difference {
             estimate: objective.difference(self.estimate),
             low,
             high,
+            standing: self.standing.in_units(objective),
             ..self
         }
+    }
+
+    /// What the interval says, whether to rely on it, and what would help, in one line. Numbers are taken to be in the units
+    /// of this objective already; `other` is the second policy.
+    pub fn in_words(&self, objective: &Objective, other: &str) -> String {
+        let ends = (self.low, self.high);
+        let more = self.more_events;
+        self.verdict
+            .line(objective, ends, self.standing, other, more)
     }
 }
 
@@ -117,8 +137,8 @@ pub struct PolicyComparisonReport {
     pub path: Vec<PathPoint>,
 }
 
-/// ℓ, w₁, w₂, f̂, both policies' predicted losses, h.
-const COLUMNS: usize = 7;
+/// ℓ, w₁, w₂, f̂, both policies' predicted losses, B, h.
+const COLUMNS: usize = 8;
 
 impl PolicyComparison {
     /// With a known upper bound on all weights, at least 1, or without one.
@@ -129,21 +149,42 @@ impl PolicyComparison {
             return Err(PlanError::WeightBound { bound });
         }
         Ok(Self {
+            total: Totals::new(&Self::parts(weight_bound, false)),
+            parts: Self::parts(weight_bound, false),
             bound: weight_bound,
-            total: Totals::new(weight_bound),
             rest: Rest::new(),
             left_out: 0,
-            present: None,
+            sampled_unequally: false,
+            predicted: None,
         })
+    }
+
+    /// For events that come with bounds of their own ([`PairedEvents::weight_bounds`]), before the first of them.
+    pub fn with_event_bounds(mut self) -> Self {
+        self.parts = Self::parts(self.bound, true);
+        self.total = Totals::new(&self.parts);
+        self
+    }
+
+    /// (c, k): k is 1 less than the largest |(w₁ − w₂)(ℓ − c)| under a bound.
+    fn parts(bound: Option<f64>, event_bounds: bool) -> Vec<(f64, f64)> {
+        let (bounds, centers): (&[f64], &[f64]) = match &bound {
+            Some(bound) => (std::slice::from_ref(bound), &[0.0, 0.25, 0.5, 0.75, 1.0]),
+            None if event_bounds => (&USUAL_BOUNDS, &[0.0, 0.5, 1.0]),
+            None => (&[], &[]),
+        };
+        let with = |bound: f64| centers.iter().map(move |&c| (c, reach(c) * bound - 1.0));
+        let parts = bounds.iter().flat_map(|&bound| with(bound));
+        parts.map(|(c, k)| (c, k.max(0.0))).collect()
     }
 
     /// Adds a batch of events. A batch that is refused leaves no trace.
     pub fn observe(&mut self, events: &PairedEvents<'_>) -> Result<(), EvaluationError> {
         let row = self.events();
         events.check(row, self.bound)?;
-        let present = (events.predictions.is_some(), events.event_weights.is_some());
-        self.check_present(present)?;
-        self.present = Some(present);
+        let predicted = events.predictions.is_some();
+        self.check_predicted(predicted)?;
+        self.predicted = Some(predicted);
         let mut rest = std::mem::replace(&mut self.rest, Rest::new());
         rest.cut(&events.to_rows(), |rows| self.add_chunks(rows));
         self.rest = rest;
@@ -155,6 +196,12 @@ impl PolicyComparison {
         self.left_out += events;
     }
 
+    /// Says that events were kept for the log with unequal probabilities, as [`Evaluation`](crate::Evaluation) has it. There
+    /// is no betting interval then.
+    pub fn sampled_unequally(&mut self) {
+        self.sampled_unequally = true;
+    }
+
     /// How many events were weighed.
     pub fn events(&self) -> u64 {
         self.total.ips.n + self.rest.len() as u64
@@ -164,13 +211,14 @@ impl PolicyComparison {
     ///
     /// The result is that of one pass over all rows, except that sums are rounded in another order.
     pub fn merge(&mut self, later: &Self) -> Result<(), EvaluationError> {
-        if self.bound != later.bound {
+        if self.bound != later.bound || self.parts != later.parts {
             return Err(EvaluationError::OtherPlan);
         }
-        if let Some(present) = later.present {
-            self.check_present(present)?;
+        if let Some(predicted) = later.predicted {
+            self.check_predicted(predicted)?;
         }
-        self.present = self.present.or(later.present);
+        self.predicted = self.predicted.or(later.predicted);
+        self.sampled_unequally |= later.sampled_unequally;
         let rest = std::mem::replace(&mut self.rest, later.rest.clone());
         self.add_chunks(&rest.rows());
         self.total.add(&later.total);
@@ -178,17 +226,13 @@ impl PolicyComparison {
         Ok(())
     }
 
-    fn check_present(&self, present: (bool, bool)) -> Result<(), WeightedEventsError> {
-        let before = self.present.unwrap_or(present);
-        for (name, unequal) in [
-            ("predicted", before.0 != present.0),
-            ("event_weight", before.1 != present.1),
-        ] {
-            if unequal {
-                return Err(WeightedEventsError::Unequal { name });
+    fn check_predicted(&self, predicted: bool) -> Result<(), WeightedEventsError> {
+        match self.predicted {
+            Some(before) if before != predicted => {
+                Err(WeightedEventsError::Unequal { name: "predicted" })
             }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// The differences from all events so far. More can be added later.
@@ -201,11 +245,12 @@ impl PolicyComparison {
 
     fn finished(&self, confidence: Confidence) -> PolicyComparisonReport {
         let total = &self.total;
-        let diagnostics = [0, 1].map(|policy| total.weights[policy].diagnostics(self.left_out));
+        let diagnostics =
+            [0, 1].map(|policy| total.weights[policy].diagnostics(self.left_out, self.bound));
         let alpha = confidence.alpha();
         let n = total.ips.n;
         let thrice = (0 < n).then_some(3 * n);
-        let difference = |estimator, interval, estimate: f64, (low, high), more_events| {
+        let difference = |estimator, interval, estimate: f64, (low, high), terms, more_events| {
             let verdict = |diagnostics| {
                 Verdict::of(&Subject {
                     diagnostics,
@@ -214,6 +259,8 @@ impl PolicyComparison {
                     low,
                     high,
                     range: 2.0,
+                    terms,
+                    more_events,
                 })
             };
             let [first, second] = [0, 1].map(|policy| verdict(&diagnostics[policy]));
@@ -227,6 +274,7 @@ impl PolicyComparison {
                 simultaneous: confidence.policies(),
                 n,
                 more_events,
+                standing: Standing::of(low, high, (0.0, 0.0)),
                 verdict: if second.kind < first.kind {
                     second
                 } else {
@@ -235,30 +283,67 @@ impl PolicyComparison {
             }
         };
         let z = normal_quantile_above(0.5 * alpha);
-        let normal = |estimator, estimate: f64, error: f64| {
+        let normal = |estimator, estimate: f64, error: f64, terms| {
             let ends = (estimate - z * error, estimate + z * error);
-            difference(estimator, IntervalKind::Normal, estimate, ends, thrice)
+            let kind = IntervalKind::Normal;
+            difference(estimator, kind, estimate, ends, terms, thrice)
         };
-        let (low, high) = total.sides.interval(alpha, 2.0);
+        let (low, high) = total.sides.interval(alpha, 2.0).unwrap_or(NO_VALUE);
         let times = total.sides.times_until_half(alpha, 2.0);
         let (ips, snips) = (&total.ips, &total.snips);
-        let mut differences = vec![
-            normal(Estimator::Ips, ips.estimate(), ips.standard_error()),
-            difference(
-                Estimator::Ips,
-                IntervalKind::Betting,
-                ips.estimate(),
-                (low - 1.0, high - 1.0),
-                times.map(|times| more(n as f64, times)),
-            ),
-            normal(Estimator::Snips, snips.estimate(), snips.standard_error()),
-        ];
+        let own = |moments: &Moments| Terms {
+            informative: moments.informative(),
+            expected: total.unequal.informative_normalizer() * total.weights[0].informative_share(),
+            spread: moments.spread(),
+            largest: self
+                .bound
+                .map(|bound| bound * total.weights[0].largest_event_weight()),
+        };
+        let betting = difference(
+            Estimator::Ips,
+            IntervalKind::Betting,
+            if low.is_nan() {
+                f64::NAN
+            } else {
+                total.sides.least_refuted(2.0) - 1.0
+            },
+            (low - 1.0, high - 1.0),
+            own(ips),
+            times.map(|times| more(n as f64, times)),
+        );
+        // The terms of the difference of two ratios, around the mean of both: (w₁ − w₂)(ℓ − v̄).
+        let ratio_terms = Terms {
+            informative: total.unequal.informative_around(snips.middle()),
+            spread: total.unequal.spread_around(snips.middle()),
+            ..own(ips)
+        };
+        let mut differences = Vec::new();
         if let Some(dr) = &total.dr {
-            differences.push(normal(Estimator::Dr, dr.estimate(), dr.standard_error()));
+            differences.push(normal(
+                Estimator::Dr,
+                dr.estimate(),
+                dr.standard_error(),
+                own(dr),
+            ));
         }
-        let mut path = total.path.intervals(alpha, 2.0);
-        if path.last().is_none_or(|last| last.n < n) && 0 < n {
-            path.push(PathPoint { n, low, high });
+        differences.extend([
+            normal(
+                Estimator::Snips,
+                snips.estimate(),
+                snips.standard_error(),
+                ratio_terms,
+            ),
+            normal(
+                Estimator::Ips,
+                ips.estimate(),
+                ips.standard_error(),
+                own(ips),
+            ),
+        ]);
+        let mut path = Vec::new();
+        if !self.sampled_unequally {
+            differences.push(betting);
+            path = total.path.intervals(alpha, 2.0, (n, &total.sides));
         }
         for point in &mut path {
             point.low -= 1.0;
@@ -285,6 +370,7 @@ impl<'a> PairedEvents<'a> {
             predicted,
             policy_predicted_1,
             policy_predicted_2,
+            self.weight_bounds,
             self.event_weights,
         ]
     }
@@ -296,6 +382,7 @@ impl<'a> PairedEvents<'a> {
             weights: self.weights[policy],
             predicted: self.predictions.map(|columns| columns[0]),
             policy_predicted: self.predictions.map(|columns| columns[1 + policy]),
+            weight_bounds: self.weight_bounds,
             event_weights: self.event_weights,
         }
     }
@@ -315,16 +402,25 @@ impl Chunked<COLUMNS> for PolicyComparison {
 
     fn sum(&self, rows: &Rows<'_, COLUMNS>, before: u64, scratch: &mut Scratch) -> Totals {
         let n = length(rows);
-        let [losses, w1, w2, predicted, b1, b2, event_weights] = *rows;
+        let [losses, w1, w2, predicted, b1, b2, bounds, event_weights] = *rows;
         let [losses, w1, w2] = [losses, w1, w2].map(Option::unwrap_or_default);
         let (u, r) = scratch.two(n);
         for i in 0..n {
             r[i] = (w1[i] - w2[i]) * losses[i];
         }
-        let ips = Moments::of(&Terms {
+        let ips = Moments::of(&MomentTerms {
             r,
             u: None,
             v: None,
+            h: event_weights,
+        });
+        for i in 0..n {
+            u[i] = w1[i] - w2[i];
+        }
+        let unequal = Moments::of(&MomentTerms {
+            r,
+            u: None,
+            v: Some(u),
             h: event_weights,
         });
         let dr = if let (Some(predicted), Some(b1), Some(b2)) = (predicted, b1, b2) {
@@ -332,7 +428,7 @@ impl Chunked<COLUMNS> for PolicyComparison {
                 u[i] = b1[i] - b2[i];
                 r[i] = (w1[i] - w2[i]) * (losses[i] - predicted[i]);
             }
-            Some(Moments::of(&Terms {
+            Some(Moments::of(&MomentTerms {
                 r,
                 u: Some(u),
                 v: None,
@@ -349,11 +445,12 @@ impl Chunked<COLUMNS> for PolicyComparison {
         });
         let mut sums = Totals {
             ips,
+            unequal,
             snips: RatioDifference::of(losses, [w1, w2], event_weights),
             dr,
             weights: [0, 1]
                 .map(|policy| WeightSummary::of(&weights[policy], &self.total.weights[policy])),
-            ..Totals::new(self.bound)
+            ..Totals::new(&self.parts)
         };
         let mut start = 0;
         while start < n {
@@ -362,8 +459,9 @@ impl Chunked<COLUMNS> for PolicyComparison {
             let range = start..end;
             let (x, y) = scratch.two(end - start);
             let part = [losses, w1, w2].map(|column| &column[range.clone()]);
+            let bounds = bounds.map(|bounds| &bounds[range.clone()]);
             let event_weights = event_weights.map(|event_weights| &event_weights[range]);
-            bet(part, self.bound, event_weights, x, y, &mut sums.sides);
+            self.bet(part, bounds, event_weights, x, y, &mut sums.sides);
             if before + end as u64 == look {
                 // The sides of this chunk alone: `add` adds those before it.
                 sums.path.push(end as u64, &sums.sides);
@@ -382,28 +480,50 @@ impl Chunked<COLUMNS> for PolicyComparison {
     }
 }
 
-/// Bets on w₁ℓ + w₂(1 − ℓ) from below and w₂ℓ + w₁(1 − ℓ) from above; with a bound, also on B ± (w₁ − w₂)ℓ.
-fn bet(
-    [losses, w1, w2]: [&[f64]; 3],
-    bound: Option<f64>,
-    event_weights: Option<&[f64]>,
-    x: &mut [f64],
-    y: &mut [f64],
-    sides: &mut Sides,
-) {
-    mixed(losses, w1, w2, x, y);
-    sides.below.observe(0, x, event_weights);
-    sides.above.observe(0, y, event_weights);
-    if let Some(bound) = bound {
-        for i in 0..losses.len() {
-            let difference = (w1[i] - w2[i]) * losses[i];
-            x[i] = (bound + difference).max(0.0);
-            y[i] = (bound - difference).max(0.0);
+impl PolicyComparison {
+    fn bet(
+        &self,
+        [losses, w1, w2]: [&[f64]; 3],
+        bounds: Option<&[f64]>,
+        event_weights: Option<&[f64]>,
+        x: &mut [f64],
+        y: &mut [f64],
+        sides: &mut Sides,
+    ) {
+        mixed(losses, w1, w2, x, y);
+        sides.below.observe(0, x, event_weights);
+        sides.above.observe(0, y, event_weights);
+        let bound = self.bound.unwrap_or(f64::INFINITY);
+        for (place, &(c, k)) in self.parts.iter().enumerate() {
+            for i in 0..losses.len() {
+                let k = k / event_weights.map_or(1.0, |h| scale_of(h[i]));
+                let bound = bounds.map_or(bound, |bounds| bounds[i].min(bound));
+                let (loss, w1, w2) = (losses[i], w1[i], w2[i]);
+                // A little more for rounding, which `max` takes away again.
+                [x[i], y[i]] = if reach(c) * bound <= (1.0 + k) * (1.0 + 1e-12) {
+                    let difference = (w1 - w2) * (loss - c);
+                    // From above with 1 − c, so that the two sides are mirror images.
+                    let mirrored = (w2 - w1) * (loss - (1.0 - c));
+                    [1.0 + difference + k, 1.0 + mirrored + k].map(|value| value.max(0.0))
+                } else {
+                    let first = w1 * loss + w2 * (1.0 - loss);
+                    let second = w2 * loss + w1 * (1.0 - loss);
+                    [first + k, second + k]
+                };
+            }
+            sides.below.observe(1 + place, x, event_weights);
+            sides.above.observe(1 + place, y, event_weights);
         }
-        sides.below.observe(1, x, event_weights);
-        sides.above.observe(1, y, event_weights);
     }
 }
+
+/// The largest |ℓ − c|.
+fn reach(c: f64) -> f64 {
+    c.max(1.0 - c)
+}
+
+/// The bounds that k is made for, where each event has its own.
+const USUAL_BOUNDS: [f64; 3] = [4.0, 16.0, 64.0];
 
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn mixed(losses: &[f64], w1: &[f64], w2: &[f64], x: &mut [f64], y: &mut [f64]) {
@@ -414,12 +534,11 @@ fn mixed(losses: &[f64], w1: &[f64], w2: &[f64], x: &mut [f64], y: &mut [f64]) {
     }
 }
 
-/// Bounds on 1 + v₁ − v₂ and on 1 + v₂ − v₁, before any event.
-fn empty_sides(bound: Option<f64>) -> Sides {
-    let side = match bound {
-        None => Side::new(&[0.0]),
-        Some(bound) => Side::new(&[0.0, bound - 1.0]),
-    };
+/// Bounds on 1 + v₁ − v₂ and on 1 + v₂ − v₁, before any event. The bets that need a bound have half of the wealth.
+fn empty_sides(parts: &[(f64, f64)]) -> Sides {
+    let first = (parts.len().max(1) as f64, 0.0);
+    let others = parts.iter().map(|&(_, k)| (1.0, k));
+    let side = Side::new(std::iter::once(first).chain(others));
     Sides {
         below: side.clone(),
         above: side,
@@ -430,6 +549,8 @@ fn empty_sides(bound: Option<f64>) -> Sides {
 #[derive(Debug, Clone)]
 pub(crate) struct Totals {
     ips: Moments,
+    /// Of (w₁ − w₂)ℓ over w₁ − w₂.
+    unequal: Moments,
     snips: RatioDifference,
     dr: Option<Moments>,
     weights: [WeightSummary; 2],
@@ -438,13 +559,14 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    fn new(bound: Option<f64>) -> Self {
+    fn new(parts: &[(f64, f64)]) -> Self {
         Self {
             ips: Moments::default(),
+            unequal: Moments::default(),
             snips: RatioDifference::default(),
             dr: None,
             weights: [WeightSummary::new(), WeightSummary::new()],
-            sides: empty_sides(bound),
+            sides: empty_sides(parts),
             path: Path::new(),
         }
     }
@@ -453,6 +575,7 @@ impl Totals {
         self.path.append(self.ips.n, &self.sides, &later.path);
         self.sides.merge(&later.sides);
         self.ips.merge(&later.ips);
+        self.unequal.merge(&later.unequal);
         self.snips.merge(&later.snips);
         if let Some(more) = &later.dr {
             self.dr.get_or_insert_default().merge(more);

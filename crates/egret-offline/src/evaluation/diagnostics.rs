@@ -1,6 +1,7 @@
 use serde::Serialize;
 
 use crate::evaluation::pareto_tail::pareto_shape;
+use crate::interval::{IntervalKind, normal_quantile_above};
 use crate::sums::{Moments, Terms};
 use crate::weighted_events::WeightedEvents;
 
@@ -23,16 +24,27 @@ pub struct Diagnostics {
     pub mean_weight: f64,
     /// Its standard error.
     pub mean_weight_error: f64,
+    /// How many weights that error rests on: (Σψ²)²/Σψ⁴ of ψ = h(w − mean weight).
+    pub informative_weights: f64,
     /// The shape k of a generalized Pareto distribution fitted to the largest hw. Above ½ their variance is infinite, above 1
-    /// their mean is. None where there are too few, or all are equal.
+    /// their mean is. None where there are too few, where the largest comes twice, and where a bound is known: such
+    /// weights have no tail.
     pub pareto_k: Option<f64>,
+    /// The mean loss of the log as it was played, Σ hℓ/Σ h.
+    pub logged_mean: f64,
 }
 
 /// Sums over weights, in constant memory.
 #[derive(Debug, Clone)]
 pub(crate) struct WeightSummary {
     moments: Moments,
+    /// Of the losses, not weighed.
+    logged: Moments,
     zeros: u64,
+    /// The smallest and the largest h.
+    event_weights: (f64, f64),
+    /// The largest hB; ∞ where a bound is not known.
+    largest_bound: f64,
     /// The largest w.
     largest: Top,
     /// The largest hw, where there are event weights.
@@ -45,7 +57,10 @@ impl WeightSummary {
     pub(crate) fn new() -> Self {
         Self {
             moments: Moments::default(),
+            logged: Moments::default(),
             zeros: 0,
+            event_weights: (f64::INFINITY, 0.0),
+            largest_bound: 0.0,
             largest: Top::new(),
             heaviest: None,
             largest_policy_predicted: 0.0,
@@ -55,14 +70,16 @@ impl WeightSummary {
     /// The summary of these events alone. Weights that cannot be among the largest beside those of `so_far` are skipped.
     pub(crate) fn of(events: &WeightedEvents<'_>, so_far: &Self) -> Self {
         let weights = events.weights;
-        let terms = Terms {
-            r: weights,
-            u: None,
-            v: None,
-            h: events.event_weights,
+        let moments = |r| {
+            Moments::of(&Terms {
+                r,
+                u: None,
+                v: None,
+                h: events.event_weights,
+            })
         };
-        let mut largest = Top::new();
-        largest.add(weights, so_far.largest.floor());
+        let mut largest_weights = Top::new();
+        largest_weights.add(weights, so_far.largest.floor());
         let heaviest = events.event_weights.map(|event_weights| {
             let heavy: Vec<f64> = weights
                 .iter()
@@ -74,25 +91,41 @@ impl WeightSummary {
             top
         });
         Self {
-            moments: Moments::of(&terms),
+            moments: moments(weights),
+            logged: moments(events.losses),
             zeros: zeros(weights),
-            largest,
+            event_weights: events
+                .event_weights
+                .map_or((1.0, 1.0), |h| (smallest(h), largest(h))),
+            largest_bound: match (events.weight_bounds, events.event_weights) {
+                (None, _) => f64::INFINITY,
+                (Some(bounds), None) => largest(bounds),
+                (Some(bounds), Some(h)) => bounds
+                    .iter()
+                    .zip(h)
+                    .fold(0.0, |most, (b, h)| most.max(b * h)),
+            },
+            largest: largest_weights,
             heaviest,
-            largest_policy_predicted: events.policy_predicted.map_or(0.0, |policy_predicted| {
-                policy_predicted.iter().copied().fold(0.0, f64::max)
-            }),
+            largest_policy_predicted: events.policy_predicted.map_or(0.0, largest),
         }
     }
 
     pub(crate) fn merge(&mut self, later: &Self) {
         self.moments.merge(&later.moments);
+        self.logged.merge(&later.logged);
         self.zeros += later.zeros;
-        self.largest.merge(&later.largest);
-        match (&mut self.heaviest, &later.heaviest) {
-            (Some(top), Some(more)) => top.merge(more),
-            (None, Some(more)) => self.heaviest = Some(more.clone()),
-            (_, None) => {}
+        self.event_weights.0 = self.event_weights.0.min(later.event_weights.0);
+        self.event_weights.1 = self.event_weights.1.max(later.event_weights.1);
+        self.largest_bound = self.largest_bound.max(later.largest_bound);
+        // Where events count alike, hw is w.
+        if self.heaviest.is_some() || later.heaviest.is_some() {
+            let more = later.heaviest.as_ref().unwrap_or(&later.largest);
+            self.heaviest
+                .get_or_insert_with(|| self.largest.clone())
+                .merge(more);
         }
+        self.largest.merge(&later.largest);
         self.largest_policy_predicted = self
             .largest_policy_predicted
             .max(later.largest_policy_predicted);
@@ -106,7 +139,50 @@ impl WeightSummary {
         self.largest.values.first().copied().unwrap_or(0.0)
     }
 
-    pub(crate) fn diagnostics(&self, left_out: u64) -> Diagnostics {
+    /// The mean loss of the log, with a margin such that it and the interval of an estimate both hold.
+    pub(crate) fn logged(&self, kind: IntervalKind, alpha: f64) -> (f64, f64) {
+        let margin = match kind {
+            IntervalKind::Normal | IntervalKind::Bootstrap => {
+                normal_quantile_above(0.5 * alpha) * self.logged.standard_error()
+            }
+            IntervalKind::Betting | IntervalKind::EmpiricalBernstein => {
+                // At all times at once, as losses are in [0, 1]: the normal mixture of Robbins 1970, best near 1,000 events.
+                const PRIOR: f64 = 25.0;
+                let variance = 0.25 * self.logged.sum_of_squared_event_weights() + PRIOR;
+                let log = libm::log(variance / (PRIOR * alpha * alpha));
+                (variance * log).sqrt() / self.logged.sums[0]
+            }
+        };
+        (self.logged.estimate(), margin)
+    }
+
+    /// (Σψ²)²/Σψ⁴ of the losses alone, as a share of the events: small where they are rare.
+    pub(crate) fn informative_share(&self) -> f64 {
+        self.logged.informative() / self.logged.n as f64
+    }
+
+    /// (Σψ²)²/Σψ⁴ of ψ = hw(ℓ − v̂) on average, if losses were alike at all weights.
+    pub(crate) fn expected_informative(&self) -> f64 {
+        self.moments.informative_around(0.0) * self.informative_share()
+    }
+
+    /// The largest hB of events with bounds of their own, if weights of that size are too few to matter: then they have no tail.
+    pub(crate) fn settled_bound(&self) -> Option<f64> {
+        let bound = self.largest_bound;
+        let squares = self.moments.sum_of_squares();
+        (bound * bound <= 0.1 * squares).then_some(bound)
+    }
+
+    pub(crate) fn largest_event_weight(&self) -> f64 {
+        self.event_weights.1
+    }
+
+    pub(crate) fn event_weights_differ(&self) -> bool {
+        self.event_weights.0 < self.event_weights.1
+    }
+
+    /// `bound` is a known bound on the weights.
+    pub(crate) fn diagnostics(&self, left_out: u64, bound: Option<f64>) -> Diagnostics {
         let n = self.moments.n as f64;
         let [_, _, total, _] = self.moments.sums;
         let heaviest = self.heaviest.as_ref().unwrap_or(&self.largest);
@@ -120,9 +196,22 @@ impl WeightSummary {
             zero_share: self.zeros as f64 / n,
             mean_weight: self.moments.estimate(),
             mean_weight_error: self.moments.standard_error(),
-            pareto_k: pareto_shape(&heaviest.values, self.moments.n),
+            informative_weights: self.moments.informative(),
+            pareto_k: match bound {
+                Some(_) => None,
+                None => pareto_shape(&heaviest.values, self.moments.n),
+            },
+            logged_mean: self.logged.estimate(),
         }
     }
+}
+
+fn smallest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
 }
 
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
@@ -189,7 +278,7 @@ mod tests {
             ..WeightedEvents::default()
         };
         let summary = WeightSummary::of(&events, &WeightSummary::new());
-        let found = summary.diagnostics(2);
+        let found = summary.diagnostics(2, None);
         assert_eq!(found.n, 4);
         assert_eq!(found.left_out, 2);
         assert_eq!(found.ess, 1.6);
@@ -210,7 +299,7 @@ mod tests {
             event_weights: Some(&[1.0, 0.25]),
             ..WeightedEvents::default()
         };
-        let found = WeightSummary::of(&events, &WeightSummary::new()).diagnostics(0);
+        let found = WeightSummary::of(&events, &WeightSummary::new()).diagnostics(0, None);
         assert_eq!(found.ess, 2.0);
         assert_eq!(found.largest_share, 0.5);
         assert_eq!(found.largest_weights, [4.0, 1.0]);

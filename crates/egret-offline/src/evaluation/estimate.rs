@@ -2,7 +2,7 @@ use egret::Objective;
 use serde::Serialize;
 
 use crate::estimator::Estimator;
-use crate::evaluation::Verdict;
+use crate::evaluation::{Standing, Verdict};
 use crate::interval::IntervalKind;
 
 /// The value of a policy by one estimator, with one interval and a verdict.
@@ -15,8 +15,9 @@ pub struct Estimate {
     /// The kind of interval.
     pub interval: IntervalKind,
     /// The mean loss of the policy, or its mean outcome after [`in_units`](Self::in_units); NaN where nothing can be said.
+    /// With a betting interval it is the value that the bets speak least against, which is always in the interval.
     pub estimate: f64,
-    /// The lower end of the interval.
+    /// The lower end of the interval; NaN, as is the upper one, where no value is possible.
     pub low: f64,
     /// The upper end.
     pub high: f64,
@@ -28,6 +29,9 @@ pub struct Estimate {
     pub n: u64,
     /// Effective sample size, (Σ hw)²/Σ (hw)².
     pub ess: f64,
+    /// How many losses the standard error rests on: (Σψ²)²/Σψ⁴, where ψ is what an event adds to the estimate, w(ℓ − v̂) for
+    /// SNIPS. Rare losses and rare large weights make it small.
+    pub informative: f64,
     /// The largest weight.
     pub max_weight: f64,
     /// The mean weight, which should be 1.
@@ -36,7 +40,11 @@ pub struct Estimate {
     pub zero_share: f64,
     /// How many more events would halve the interval, if they are like those seen.
     pub more_events: Option<u64>,
-    /// Whether to trust it.
+    /// The mean of the log as it was played.
+    pub logged: f64,
+    /// Where the interval lies beside it.
+    pub standing: Standing,
+    /// Whether the interval can be relied on.
     pub verdict: Verdict,
 }
 
@@ -48,7 +56,30 @@ impl Estimate {
             estimate: objective.value(self.estimate),
             low,
             high,
+            logged: objective.value(self.logged),
+            standing: self.standing.in_units(objective),
             ..self
         }
+    }
+
+    /// The interval as `[low, high]`, or that no value fits.
+    pub fn ends(&self, digits: usize) -> String {
+        match self.low.is_nan() || self.high.is_nan() {
+            true => "no value fits".to_owned(),
+            false => format!("[{:.digits$}, {:.digits$}]", self.low, self.high),
+        }
+    }
+
+    /// What the interval says, whether to rely on it, and what would help, in one line. Numbers are taken to be in the units
+    /// of this objective already.
+    pub fn in_words(&self, objective: &Objective) -> String {
+        let digits = objective.decimals();
+        self.verdict.line(
+            objective,
+            (self.low, self.high),
+            self.standing,
+            &format!("the logging policy ({:.digits$})", self.logged),
+            self.more_events,
+        )
     }
 }

@@ -23,18 +23,11 @@ impl Layout {
             slots.push(start..rules.len());
         }
         let betting = plan.intervals.contains(&IntervalKind::Betting);
-        let mut bets = Vec::new();
-        if betting && plan.estimators.contains(&Estimator::Ips) {
-            bets.push(Bet::Ips {
-                bound: plan.weight_bound,
-            });
-        }
-        if let Some(bound) = plan.weight_bound
-            && betting
-            && plan.estimators.contains(&Estimator::Dr)
-        {
-            bets.push(Bet::Dr { bound });
-        }
+        let bets = [Estimator::Ips, Estimator::Dr]
+            .into_iter()
+            .filter(|estimator| betting && plan.estimators.contains(estimator))
+            .filter_map(|estimator| Bet::new(estimator, plan.weight_bound, plan.event_bounds));
+        let bets = bets.collect();
         Self {
             rules,
             slots,
@@ -45,15 +38,10 @@ impl Layout {
 
     /// The place of the bet for an estimator, or why it has none.
     pub(crate) fn bet_on(&self, estimator: Estimator) -> Result<usize, &'static str> {
-        let place = self.bets.iter().position(|bet| {
-            matches!(
-                (bet, estimator),
-                (Bet::Ips { .. }, Estimator::Ips) | (Bet::Dr { .. }, Estimator::Dr)
-            )
-        });
+        let place = self.bets.iter().position(|bet| bet.on == estimator);
         place.ok_or(match estimator {
             Estimator::Dr => {
-                "dr can be bet on only with a bound on the weights: give one, or use ips"
+                "dr can be bet on only with bounds on the weights: give one, log largestInverseDensity, or use ips"
             }
             Estimator::Snips | Estimator::Sndr => "a ratio of sums cannot be bet on: use ips or dr",
             _ => "a biased estimator cannot be bet on: use ips or dr",

@@ -5,7 +5,8 @@
 //! | `mod`         | [`Evaluation`]: takes in weighted events and sums them                            |
 //! | `plan`        | [`Plan`]: which estimators, with which intervals                                  |
 //! | `report`      | [`Report`]: one [`Estimate`] for each estimator and interval                      |
-//! | `verdict`     | [`Verdict`]: whether to trust an estimate, and why not                            |
+//! | `standing`    | [`Standing`]: whether an interval lies below or above the mean of the log         |
+//! | `verdict`     | [`Verdict`]: whether an interval can be relied on, and why not                    |
 //! | `diagnostics` | [`Diagnostics`]: effective sample size, largest weights, mean weight, tails       |
 //! | `comparison`  | [`PolicyComparison`]: the difference between two policies on the same events      |
 //! | `layout`, `totals`, `pareto_tail` | which sums a plan needs, those sums, and the shape of a tail  |
@@ -17,6 +18,7 @@ mod layout;
 mod pareto_tail;
 mod plan;
 mod report;
+mod standing;
 mod totals;
 mod verdict;
 
@@ -25,6 +27,7 @@ pub use diagnostics::Diagnostics;
 pub use estimate::Estimate;
 pub use plan::{Plan, PlanError};
 pub use report::{Report, Skipped};
+pub use standing::Standing;
 pub use verdict::{Verdict, VerdictKind};
 
 use self::layout::Layout;
@@ -61,6 +64,7 @@ pub struct Evaluation {
     total: Totals,
     rest: Rest<COLUMNS>,
     left_out: u64,
+    sampled_unequally: bool,
     /// The number of the first row.
     first_row: u64,
 }
@@ -83,6 +87,7 @@ impl Evaluation {
             total,
             rest: Rest::new(),
             left_out: 0,
+            sampled_unequally: false,
             first_row,
         })
     }
@@ -105,6 +110,12 @@ impl Evaluation {
     /// with weight 0.
     pub fn leave_out(&mut self, events: u64) {
         self.left_out += events;
+    }
+
+    /// Says that events were kept for the log with unequal probabilities, and that event weights hold their inverses. What was
+    /// kept may then depend on the action and the loss, so no interval is given that needs h to be known before them.
+    pub fn sampled_unequally(&mut self) {
+        self.sampled_unequally = true;
     }
 
     /// How many events were weighed.
@@ -135,6 +146,7 @@ impl Evaluation {
         self.add_chunks(&rest.rows());
         self.total.add(&later.total);
         self.left_out += later.left_out;
+        self.sampled_unequally |= later.sampled_unequally;
         Ok(())
     }
 
@@ -148,7 +160,7 @@ impl Evaluation {
             layout: &all.layout,
             total: &all.total,
             left_out: all.left_out,
-            event_weights: all.present.is_some_and(|present| present.event_weights),
+            sampled_unequally: all.sampled_unequally,
         };
         source.report(confidence)
     }

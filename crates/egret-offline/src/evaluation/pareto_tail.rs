@@ -3,10 +3,13 @@
 /// It fits a generalized Pareto distribution to the M = min(n/5, 3√n) largest, less the next one below (Zhang & Stephens
 /// 2009; as a diagnostic of weights: Vehtari, Simpson, Gelman, Yao & Gabry 2024). Moments are finite up to order 1/k.
 /// A prior worth ten observations pulls the estimate towards ½, which steadies it where M is small.
+///
+/// None where there are too few, and where the largest comes twice: numbers that take few values have no tail, and a fit to
+/// them says anything.
 pub(crate) fn pareto_shape(largest: &[f64], n: u64) -> Option<f64> {
     let wanted = (n as f64 / 5.0).min(3.0 * (n as f64).sqrt()) as usize;
     let m = wanted.min(largest.len().saturating_sub(1));
-    if m < 5 {
+    if m < 5 || largest[0] == largest[1] {
         return None;
     }
     let threshold = largest[m];
@@ -75,6 +78,9 @@ mod tests {
     #[test]
     fn equal_weights_have_no_tail() {
         assert_eq!(pareto_shape(&[8.0; 500], 100_000), None);
+        // Eight values among the largest 301, as in Open Bandit's logs.
+        let values: Vec<f64> = (0..301).map(|i| f64::from(20 - i * 8 / 301)).collect();
+        assert_eq!(pareto_shape(&values, 10_000), None);
         assert_eq!(pareto_shape(&[3.0, 2.0, 1.0], 3), None);
         assert_eq!(pareto_shape(&[], 0), None);
     }

@@ -10,6 +10,9 @@ pub struct Plan {
     pub intervals: Vec<IntervalKind>,
     /// Known upper bound on the importance weights, at least 1. A weight above it is an error.
     pub weight_bound: Option<f64>,
+    /// Whether events come with bounds of their own on their weights
+    /// ([`WeightedEvents::weight_bounds`](crate::WeightedEvents::weight_bounds)), for bets to use.
+    pub event_bounds: bool,
     /// How many logs the bootstrap draws. 200 are enough at 95% (Efron & Tibshirani 1993 ask for more for the ends of an
     /// interval than for a standard error). The memory is one number for each replicate and sum.
     pub replicates: usize,
@@ -18,12 +21,13 @@ pub struct Plan {
 }
 
 impl Default for Plan {
-    /// IPS and SNIPS, with normal and betting intervals.
+    /// SNIPS and IPS, with normal and betting intervals.
     fn default() -> Self {
         Self {
-            estimators: vec![Estimator::Ips, Estimator::Snips],
+            estimators: vec![Estimator::Snips, Estimator::Ips],
             intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
             weight_bound: None,
+            event_bounds: false,
             replicates: 200,
             seed: 0,
         }

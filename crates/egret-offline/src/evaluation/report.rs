@@ -3,9 +3,8 @@ use serde::Serialize;
 use crate::estimator::{Estimator, Hyperparameter, Rule};
 use crate::evaluation::layout::Layout;
 use crate::evaluation::totals::Totals;
-use crate::evaluation::verdict::Subject;
-use crate::evaluation::{Diagnostics, Estimate, Plan, Verdict};
-use crate::interval::betting::Bet;
+use crate::evaluation::verdict::{Subject, Terms};
+use crate::evaluation::{Diagnostics, Estimate, Plan, Standing, Verdict};
 use crate::interval::{
     Confidence, EmpiricalBernstein, IntervalKind, PathPoint, normal_quantile_above,
     percentile_interval,
@@ -42,13 +41,17 @@ pub(crate) struct Source<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) total: &'a Totals,
     pub(crate) left_out: u64,
-    /// Whether events have weights of their own.
-    pub(crate) event_weights: bool,
+    /// Whether events were kept for the log with unequal probabilities.
+    pub(crate) sampled_unequally: bool,
 }
 
 impl Source<'_> {
     pub(crate) fn report(&self, confidence: Confidence) -> Report {
-        let diagnostics = self.total.weights.diagnostics(self.left_out);
+        let bound = self
+            .plan
+            .weight_bound
+            .or_else(|| self.total.weights.settled_bound());
+        let diagnostics = self.total.weights.diagnostics(self.left_out, bound);
         let mut estimates = Vec::new();
         let mut skipped = Vec::new();
         for (place, &estimator) in self.plan.estimators.iter().enumerate() {
@@ -84,16 +87,12 @@ impl Source<'_> {
         let (Some(sides), Some(bet)) = (self.total.sides.first(), self.layout.bets.first()) else {
             return Vec::new();
         };
-        if matches!(bet, Bet::Dr { .. }) && self.policy_predicted_exceeds_one() {
+        let unbounded = bet.on == Estimator::Dr && self.policy_predicted_exceeds_one();
+        if unbounded || self.sampled_unequally {
             return Vec::new();
         }
-        let mut path = self.total.paths[0].intervals(confidence.alpha(), 1.0);
         let n = self.total.weights.n();
-        if path.last().is_none_or(|last| last.n < n) && 0 < n {
-            let (low, high) = sides.interval(confidence.alpha(), 1.0);
-            path.push(PathPoint { n, low, high });
-        }
-        path
+        self.total.paths[0].intervals(confidence.alpha(), 1.0, (n, sides))
     }
 
     /// Whether the policy's predicted loss is above 1 at some event, so that terms have no known bound.
@@ -138,6 +137,7 @@ impl Source<'_> {
                 let margin = normal_quantile_above(0.5 * alpha) * moments.standard_error();
                 let estimate = moments.estimate();
                 Ok(Found {
+                    estimate,
                     low: estimate - margin,
                     high: estimate + margin,
                     more_events: thrice,
@@ -151,6 +151,7 @@ impl Source<'_> {
                 }
                 let (low, high) = percentile_interval(&replicates.estimates(slot, rule), alpha);
                 Ok(Found {
+                    estimate: moments.estimate(),
                     low,
                     high,
                     more_events: thrice,
@@ -159,8 +160,9 @@ impl Source<'_> {
             IntervalKind::EmpiricalBernstein => {
                 let choices = self.layout.slots[place].len();
                 let bernstein = self.bernstein(rule, moments, choices)?;
-                let (low, high) = bernstein.interval(alpha);
+                let (low, high) = bernstein.interval(alpha).unwrap_or(NO_VALUE);
                 Ok(Found {
+                    estimate: moments.estimate(),
                     low,
                     high,
                     more_events: bernstein
@@ -170,12 +172,16 @@ impl Source<'_> {
             }
             IntervalKind::Betting => {
                 let bet = self.layout.bet_on(rule.estimator)?;
+                if self.sampled_unequally {
+                    return Err(SAMPLED_UNEQUALLY);
+                }
                 if rule.estimator == Estimator::Dr && self.policy_predicted_exceeds_one() {
                     return Err(PREDICTED_EXCEEDS_ONE);
                 }
                 let sides = &self.total.sides[bet];
-                let (low, high) = sides.interval(alpha, 1.0);
+                let (low, high) = sides.interval(alpha, 1.0).unwrap_or(NO_VALUE);
                 Ok(Found {
+                    estimate: sides.least_refuted(1.0),
                     low,
                     high,
                     more_events: sides
@@ -195,7 +201,7 @@ impl Source<'_> {
         if !rule.estimator.is_mean() {
             return Err("a ratio of sums is not a mean of bounded terms");
         }
-        if self.event_weights {
+        if self.total.weights.event_weights_differ() {
             return Err("this interval needs events that all count alike, without event weights");
         }
         let bound = rule.largest_weight(self.plan.weight_bound.unwrap_or(f64::INFINITY));
@@ -232,10 +238,13 @@ impl Source<'_> {
         let tuned = estimator.hyperparameter() == Some(Hyperparameter::Tuned);
         let used = self.layout.rules[slot].used();
         let Found {
+            estimate,
             low,
             high,
             more_events,
         } = found;
+        let terms = self.terms(slot);
+        let logged = self.total.weights.logged(interval, confidence.alpha());
         let subject = Subject {
             diagnostics,
             estimator: used,
@@ -243,26 +252,56 @@ impl Source<'_> {
             low,
             high,
             range: 1.0,
+            terms,
+            more_events,
         };
         Estimate {
             estimator: used,
             tuned,
             interval,
-            estimate: self.total.slots[slot].estimate(),
+            estimate: if low.is_nan() { f64::NAN } else { estimate },
             low,
             high,
             level: confidence.level(),
             simultaneous: confidence.policies(),
             n: diagnostics.n,
             ess: diagnostics.ess,
+            informative: terms.informative,
             max_weight: self.total.weights.max_weight(),
             mean_weight: diagnostics.mean_weight,
             zero_share: diagnostics.zero_share,
             more_events,
+            logged: diagnostics.logged_mean,
+            standing: Standing::of(low, high, logged),
             verdict: Verdict::of(&subject),
         }
     }
+
+    /// The terms that move the estimate of a rule.
+    fn terms(&self, slot: usize) -> Terms {
+        let (rule, moments) = (self.layout.rules[slot], &self.total.slots[slot]);
+        let largest = self.plan.weight_bound.map(|bound| {
+            let heaviest = rule.largest_weight(bound) * self.total.weights.largest_event_weight();
+            // ψ = w(ℓ − v̂), wℓ − v̂ or w(ℓ − f̂).
+            let estimate = moments.estimate();
+            match rule.has_policy_predicted() {
+                true => heaviest,
+                false => heaviest * estimate.max(1.0 - estimate),
+            }
+        });
+        Terms {
+            informative: moments.informative(),
+            expected: self.total.weights.expected_informative(),
+            spread: moments.spread(),
+            largest,
+        }
+    }
 }
+
+/// The ends of an interval that holds no value.
+pub(crate) const NO_VALUE: (f64, f64) = (f64::NAN, f64::NAN);
+
+pub(crate) const SAMPLED_UNEQUALLY: &str = "events were kept for the log with unequal probabilities (passProb), which may depend on what is bet on";
 
 const PREDICTED_EXCEEDS_ONE: &str =
     "the policy's predicted loss is above 1 at some event, so the terms have no known bound";
@@ -274,6 +313,7 @@ pub(crate) fn more(n: f64, times: f64) -> u64 {
 
 /// An interval.
 struct Found {
+    estimate: f64,
     low: f64,
     high: f64,
     more_events: Option<u64>,

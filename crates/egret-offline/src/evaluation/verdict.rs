@@ -1,19 +1,24 @@
+use egret::Objective;
 use serde::Serialize;
 
 use crate::estimator::{Estimator, Hyperparameter};
-use crate::evaluation::Diagnostics;
+use crate::evaluation::{Diagnostics, Standing};
 use crate::interval::IntervalKind;
 
-/// Whether to trust an estimate, and why not.
+/// Whether an interval can be relied on, and why not.
+///
+/// It does not say whether the policy is good: [`Estimate::in_words`](crate::Estimate::in_words) says both in one line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
     /// The gravest finding.
     pub kind: VerdictKind,
     /// All findings in words, the gravest first.
     pub words: String,
+    /// What would help against the gravest.
+    pub help: Option<String>,
 }
 
-/// What is wrong with an estimate, the gravest first.
+/// What is wrong with an interval, the gravest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerdictKind {
@@ -21,6 +26,8 @@ pub enum VerdictKind {
     NoEvents,
     /// All weights are 0: the log never did what the policy does.
     NoOverlap,
+    /// No value is possible, so there is no interval: the weights cannot have mean 1.
+    NoValue,
     /// The mean weight is not 1: densities of the log or of the policy are wrong.
     MeanWeightOff,
     /// Events were left out, and the rest may be unlike them.
@@ -31,12 +38,14 @@ pub enum VerdictKind {
     TooFewEffective,
     /// The weights have heavy tails, for which the interval is not valid.
     HeavyTails,
+    /// The interval rests on too few losses, because losses or large weights are rare.
+    TooFewInformative,
     /// The estimator is biased, and the interval ignores the bias.
     Biased,
     /// The interval is so wide that it says little.
     Uninformative,
     /// None of these.
-    Trust,
+    Reliable,
 }
 
 /// A mean weight is off if it is this many standard errors from 1. A correct log shows that once in 16,000 times.
@@ -53,81 +62,216 @@ const LARGEST_SHARE: f64 = 0.1;
 /// skewed.
 const LEAST_ESS: f64 = 100.0;
 
-/// Above this k a tail has no variance. The standard error then measures nothing: it is too small until a rare large weight
-/// comes in, and grows with n.
-const MOST_PARETO_K: f64 = 0.5;
+/// The least number of informative losses. Where one kind of loss decides, a normal 95% interval around 9 of them covers
+/// 92% to 95%, and it misses mostly where fewer came in, which this sees. `docs/offline.md` has the coverage of what
+/// passes.
+const LEAST_INFORMATIVE: f64 = 9.0;
+
+/// Where weights have a bound, Σψ² must be at least this many squares of the largest term there can be. Terms of that size
+/// that are too rare to have been seen then add little to the variance.
+const LARGEST_TERMS: f64 = 10.0;
+
+/// Above ½ a tail has no variance. The standard error then measures nothing: it is too small until a rare large weight comes
+/// in, and grows with n. The fit errs by about 0.1.
+const MOST_PARETO_K: f64 = 0.4;
+
+/// How many informative weights a mean below 1 needs before somebody is blamed: with fewer, the next large weight mends it.
+const LEAST_INFORMATIVE_WEIGHTS: f64 = 40.0;
+
+/// How many standard errors the mean weight may be from 1 before IPS, which is off by as much, gives way to SNIPS.
+const IPS_ERRORS: f64 = 2.0;
 
 /// An interval wider than this rules out less than half of all values.
 const WIDE: f64 = 0.5;
 
-/// The estimate that a verdict is about.
+/// What a verdict is about.
 pub(crate) struct Subject<'a> {
     pub(crate) diagnostics: &'a Diagnostics,
     pub(crate) estimator: Estimator,
     pub(crate) interval: IntervalKind,
+    /// NaN where no value is possible.
     pub(crate) low: f64,
     pub(crate) high: f64,
     /// The length of the range of values: 1, or 2 for a difference.
     pub(crate) range: f64,
+    pub(crate) terms: Terms,
+    pub(crate) more_events: Option<u64>,
+}
+
+/// The terms ψ that move an estimate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    /// (Σψ²)²/Σψ⁴.
+    pub(crate) informative: f64,
+    /// What that would be on average if losses were alike at all weights. It is small, too, where a large weight has not met a
+    /// rare loss yet.
+    pub(crate) expected: f64,
+    /// Σψ².
+    pub(crate) spread: f64,
+    /// The largest |ψ| there can be, if that is known.
+    pub(crate) largest: Option<f64>,
 }
 
 impl Verdict {
     pub(crate) fn of(subject: &Subject<'_>) -> Self {
         let mut findings = findings(subject);
         // The gravest first; no kind comes twice.
-        findings.sort_by_key(|&(kind, _)| kind);
+        findings.sort_by_key(|finding| finding.kind);
+        let help = findings.first().and_then(|finding| finding.help.clone());
         match findings.first() {
             None => Self {
-                kind: VerdictKind::Trust,
-                words: "trust it".to_owned(),
+                kind: VerdictKind::Reliable,
+                words: "reliable".to_owned(),
+                help,
             },
-            Some(&(kind, _)) => {
-                let words: Vec<String> = findings.into_iter().map(|(_, words)| words).collect();
-                Self {
-                    kind,
-                    words: words.join("; "),
-                }
-            }
+            Some(first) => Self {
+                kind: first.kind,
+                words: {
+                    let words: Vec<String> = findings.iter().map(|one| one.words.clone()).collect();
+                    words.join("; ")
+                },
+                help,
+            },
+        }
+    }
+
+    /// That the value is of a policy smoothed by so much, where nobody asked for that.
+    pub fn smoothed(self, bandwidth: f64) -> Self {
+        let words = format!(
+            "it is the value of the policy smoothed by {bandwidth:.4} to either side, and the interval ignores how far that \
+             is from the policy's own"
+        );
+        let help = Some("give the bandwidth that you would play".to_owned());
+        match self.kind {
+            VerdictKind::Reliable | VerdictKind::Uninformative => Self {
+                kind: VerdictKind::Biased,
+                words,
+                help,
+            },
+            _ => Self {
+                words: format!("{}; {words}", self.words),
+                ..self
+            },
         }
     }
 
     /// Whether nothing was found.
-    pub fn is_trust(&self) -> bool {
-        self.kind == VerdictKind::Trust
+    pub fn is_reliable(&self) -> bool {
+        self.kind == VerdictKind::Reliable
+    }
+
+    /// What the interval says, whether to rely on it, and what would help: one line. Numbers are in the units of the objective;
+    /// `beside` is what the value is compared with, in words.
+    pub(crate) fn line(
+        &self,
+        objective: &Objective,
+        (low, high): (f64, f64),
+        standing: Standing,
+        beside: &str,
+        more_events: Option<u64>,
+    ) -> String {
+        let digits = objective.decimals();
+        if low.is_nan() || high.is_nan() {
+            return match &self.help {
+                Some(help) => format!("no interval: {}; {help}", self.words),
+                None => format!("no interval: {}", self.words),
+            };
+        }
+        let found = match standing.is_better(objective) {
+            Some(true) => format!("better than {beside}"),
+            Some(false) => format!("worse than {beside}"),
+            None => format!("not shown better or worse than {beside}"),
+        };
+        let says = format!("between {low:.digits$} and {high:.digits$}");
+        match (self.kind, standing) {
+            (VerdictKind::Reliable, Standing::NotShown) => match more_events {
+                Some(more) => format!(
+                    "{says}: {found}; reliable; {} more events would halve the interval",
+                    about(more)
+                ),
+                None => format!("{says}: {found}; reliable"),
+            },
+            (VerdictKind::Reliable, _) => format!("{says}: {found}; reliable"),
+            (VerdictKind::Uninformative, _) => {
+                let help = self
+                    .help
+                    .as_ref()
+                    .map_or(String::new(), |help| format!("; {help}"));
+                format!("{says}: {found}; reliable, but {}{help}", self.words)
+            }
+            _ => {
+                let help = self
+                    .help
+                    .as_ref()
+                    .map_or(String::new(), |help| format!("; {help}"));
+                format!("{says}, but do not rely on it: {}{help}", self.words)
+            }
+        }
     }
 }
 
-type Finding = (VerdictKind, String);
+/// A number of events, to two digits.
+fn about(events: u64) -> String {
+    let unit = 10_u64.pow(events.max(1).ilog10().saturating_sub(1));
+    let rounded = events.div_ceil(unit) * unit;
+    let digits = rounded.to_string();
+    let mut words = String::from("about ");
+    for (place, digit) in digits.chars().enumerate() {
+        if 0 < place && (digits.len() - place).is_multiple_of(3) {
+            words.push(',');
+        }
+        words.push(digit);
+    }
+    words
+}
+
+struct Finding {
+    kind: VerdictKind,
+    words: String,
+    help: Option<String>,
+}
+
+impl Finding {
+    fn new(kind: VerdictKind, words: impl Into<String>, help: impl Into<Option<String>>) -> Self {
+        Self {
+            kind,
+            words: words.into(),
+            help: help.into(),
+        }
+    }
+}
+
+const AUDIT: &str = "run `egret audit` on the log, and check the densities of the policy";
 
 /// Everything found, in no order.
 fn findings(subject: &Subject<'_>) -> Vec<Finding> {
     let weights = subject.diagnostics;
     if weights.n == 0 {
-        return vec![(
-            VerdictKind::NoEvents,
-            "there are no events to weigh".to_owned(),
-        )];
+        let words = "there are no events to weigh";
+        return vec![Finding::new(VerdictKind::NoEvents, words, None)];
     }
     let mut findings = Vec::from_iter(left_out(weights));
     // The direct method uses no weights, so they do not concern it.
     if subject.estimator == Estimator::Dm {
-        findings.push((
+        findings.push(Finding::new(
             VerdictKind::Biased,
-            "the direct method is as wrong as its model, and no interval shows that: compare with dr"
-                .to_owned(),
+            "the direct method is as wrong as its model, and no interval shows that",
+            "compare with dr".to_owned(),
         ));
         return findings;
     }
     if weights.mean_weight == 0.0 {
-        findings.push((
+        findings.push(Finding::new(
             VerdictKind::NoOverlap,
-            "all weights are 0: the log never did what the policy does".to_owned(),
+            "all weights are 0: the log never did what the policy does",
+            "log some of those actions, or evaluate a policy that plays what was logged".to_owned(),
         ));
         return findings;
     }
     findings.extend(mean_weight_off(subject));
     match subject.interval {
         IntervalKind::Betting | IntervalKind::EmpiricalBernstein => {
+            findings.extend(no_value(subject));
             findings.extend(uninformative(subject));
         }
         IntervalKind::Normal | IntervalKind::Bootstrap => {
@@ -137,10 +281,10 @@ fn findings(subject: &Subject<'_>) -> Vec<Finding> {
     if let Some(Hyperparameter::Given(limit)) = subject.estimator.hyperparameter()
         && limit_bites(subject.estimator, limit, weights)
     {
-        findings.push((
+        findings.push(Finding::new(
             VerdictKind::Biased,
-            "large weights were shrunk, and the interval ignores the bias of that: compare with ips or dr"
-                .to_owned(),
+            "large weights were shrunk, and the interval ignores the bias of that",
+            "compare with snips or dr".to_owned(),
         ));
     }
     findings
@@ -151,40 +295,42 @@ fn left_out(weights: &Diagnostics) -> Option<Finding> {
     let left_out = weights.left_out as f64 / total as f64;
     (LEFT_OUT <= left_out).then(|| {
         let percent = 100.0 * left_out;
-        (
+        Finding::new(
             VerdictKind::LeftOut,
             format!(
-                "{percent:.1}% of the log could not be weighed and was left out: the estimate is of the rest"
+                "{percent:.1}% of the log could not be weighed and was left out, so the estimate is of the rest"
             ),
+            "wait for their losses".to_owned(),
         )
     })
 }
 
-/// Whether the tail of the weights has no variance.
-fn is_heavy(weights: &Diagnostics) -> bool {
-    weights.pareto_k.is_some_and(|k| MOST_PARETO_K < k)
+fn no_value(subject: &Subject<'_>) -> Option<Finding> {
+    (subject.low.is_nan() || subject.high.is_nan()).then(|| {
+        Finding::new(
+            VerdictKind::NoValue,
+            "no value is possible, for the weights cannot have mean 1: densities of the log or of the policy are wrong",
+            AUDIT.to_owned(),
+        )
+    })
 }
 
 fn mean_weight_off(subject: &Subject<'_>) -> Option<Finding> {
     let weights = subject.diagnostics;
     let (mean, error) = (weights.mean_weight, weights.mean_weight_error);
-    if subject.high < subject.low {
-        return Some((
-            VerdictKind::MeanWeightOff,
-            "no value is possible: the weights cannot have mean 1, so densities of the log or of the policy are wrong"
-                .to_owned(),
-        ));
-    }
-    // With a heavy tail the mean is too small until a large weight comes in: the densities are not to blame.
     let errors = (mean - 1.0) / error;
-    let off = MEAN_WEIGHT_ERRORS < errors || (errors < -MEAN_WEIGHT_ERRORS && !is_heavy(weights));
+    // The mean of a few large weights is below 1 until one more comes in: then the error says nothing, and nobody is to blame.
+    let off = MEAN_WEIGHT_ERRORS < errors
+        || (errors < -MEAN_WEIGHT_ERRORS
+            && LEAST_INFORMATIVE_WEIGHTS <= weights.informative_weights);
     // An error of rounding size alone is none.
     (off && 1e-9 < (mean - 1.0).abs()).then(|| {
-        (
+        Finding::new(
             VerdictKind::MeanWeightOff,
             format!(
-                "the mean weight is {mean:.4} ± {error:.4} and should be 1: densities of the log or of the policy are wrong"
+                "the mean weight is {mean:.4} ± {error:.4} and should be 1, so densities of the log or of the policy are wrong"
             ),
+            AUDIT.to_owned(),
         )
     })
 }
@@ -193,15 +339,21 @@ fn mean_weight_off(subject: &Subject<'_>) -> Option<Finding> {
 fn uninformative(subject: &Subject<'_>) -> Option<Finding> {
     let width = subject.high - subject.low;
     (WIDE * subject.range < width).then(|| {
-        (
+        Finding::new(
             VerdictKind::Uninformative,
             format!(
-                "the interval holds but says little: it spans {:.0}% of all possible values",
+                "it says little, for it spans {:.0}% of all possible values",
                 100.0 * width / subject.range
             ),
+            subject
+                .more_events
+                .map(|more| format!("{} more events would halve it", about(more))),
         )
     })
 }
+
+const SMOOTHER: &str =
+    "read the betting interval, collect more events, or evaluate a policy closer to the logged one";
 
 /// For intervals that rest on a central limit theorem.
 fn not_yet_normal(subject: &Subject<'_>) -> Vec<Finding> {
@@ -209,34 +361,79 @@ fn not_yet_normal(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     if LARGEST_SHARE < weights.largest_share {
         let percent = 100.0 * weights.largest_share;
-        findings.push((
+        findings.push(Finding::new(
             VerdictKind::OneEventDominates,
             format!("one event has {percent:.0}% of all weight"),
+            SMOOTHER.to_owned(),
         ));
     }
     if weights.ess < LEAST_ESS {
         let ess = weights.ess;
-        findings.push((
+        findings.push(Finding::new(
             VerdictKind::TooFewEffective,
-            format!(
-                "the effective sample size is {ess:.1}, below {LEAST_ESS}: too small for this interval, look at betting"
-            ),
+            format!("the effective sample size is {ess:.1}, below {LEAST_ESS}"),
+            SMOOTHER.to_owned(),
+        ));
+    }
+    findings.extend(too_few_informative(subject));
+    let errors = (weights.mean_weight - 1.0) / weights.mean_weight_error;
+    if subject.estimator == Estimator::Ips && IPS_ERRORS < errors.abs() {
+        let mean = weights.mean_weight;
+        findings.push(Finding::new(
+            VerdictKind::Biased,
+            format!("the mean weight is {mean:.4} and should be 1, and ips is off by as much"),
+            "read snips".to_owned(),
         ));
     }
     let bounded = matches!(
         subject.estimator.hyperparameter(),
         Some(Hyperparameter::Given(limit)) if limit.is_finite()
     );
-    if is_heavy(weights) && !bounded {
-        let k = weights.pareto_k.unwrap_or(f64::NAN);
-        findings.push((
+    if let Some(k) = weights.pareto_k.filter(|&k| MOST_PARETO_K < k)
+        && !bounded
+    {
+        findings.push(Finding::new(
             VerdictKind::HeavyTails,
-            format!(
-                "heavy tails (Pareto k = {k:.2}, above {MOST_PARETO_K}): this interval is too short, look at betting"
-            ),
+            format!("the weights have heavy tails (Pareto k = {k:.2}, above {MOST_PARETO_K})"),
+            "read the betting interval, give a bound on the weights, or evaluate a smoother policy"
+                .to_owned(),
         ));
     }
     findings
+}
+
+fn too_few_informative(subject: &Subject<'_>) -> Option<Finding> {
+    let Terms {
+        informative,
+        expected,
+        spread,
+        largest,
+    } = subject.terms;
+    let informative = informative.min(expected);
+    let possible = largest.map_or(f64::INFINITY, |largest| spread / (largest * largest));
+    let (share, words) = if informative < LEAST_INFORMATIVE {
+        let words = format!(
+            "too few informative losses: it rests on {informative:.1}, and {LEAST_INFORMATIVE} are needed"
+        );
+        (informative / LEAST_INFORMATIVE, words)
+    } else if possible < LARGEST_TERMS {
+        let words = "too few informative losses: by the bound on the weights, events that were not seen could matter more";
+        (possible / LARGEST_TERMS, words.to_owned())
+    } else {
+        return None;
+    };
+    let n = subject.diagnostics.n as f64;
+    let more = if 0.01 < share {
+        let more = (n / share - n).ceil() as u64;
+        format!("collect {} more events", about(more))
+    } else {
+        "collect many more events".to_owned()
+    };
+    Some(Finding::new(
+        VerdictKind::TooFewInformative,
+        words,
+        format!("read the betting interval, or {more}"),
+    ))
 }
 
 /// Whether c or λ changed any weight; for λ, by more than a percent.

@@ -15,16 +15,14 @@ pub(crate) struct EmpiricalBernstein {
 }
 
 impl EmpiricalBernstein {
-    /// The interval, cut to [0, 1], where every value lies.
-    pub(crate) fn interval(&self, alpha: f64) -> (f64, f64) {
+    /// The interval, cut to [0, 1], where every value lies; none where nothing is left of it.
+    pub(crate) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
         if self.n < 2 {
-            return (0.0, 1.0);
+            return Some((0.0, 1.0));
         }
         let margin = self.margin(alpha, self.n as f64);
-        (
-            (self.mean - margin).clamp(0.0, 1.0),
-            (self.mean + margin).clamp(0.0, 1.0),
-        )
+        let (low, high) = (self.mean - margin, self.mean + margin);
+        (low <= 1.0 && 0.0 <= high).then(|| (low.max(0.0), high.min(1.0)))
     }
 
     fn margin(&self, alpha: f64, n: f64) -> f64 {
@@ -68,11 +66,16 @@ mod tests {
         };
         let log = 80.0_f64.ln();
         let margin = (0.5 * log / 10_001.0).sqrt() + 7.0 * log / 10_000.0;
-        let (low, high) = bernstein.interval(0.05);
+        let (low, high) = bernstein.interval(0.05).expect("values fit");
         assert!((low - (0.5 - margin)).abs() < 1e-12);
         assert!((high - (0.5 + margin)).abs() < 1e-12);
         let times = bernstein.times_until_half(0.05).expect("many events");
         assert!((3.0..4.0).contains(&times), "{times}");
+        let beyond = EmpiricalBernstein {
+            mean: 1.5,
+            ..bernstein
+        };
+        assert_eq!(beyond.interval(0.05), None);
     }
 
     #[test]
@@ -84,7 +87,7 @@ mod tests {
             range: 1.0,
             choices: 1,
         };
-        assert_eq!(bernstein.interval(0.05), (0.0, 1.0));
+        assert_eq!(bernstein.interval(0.05), Some((0.0, 1.0)));
         assert_eq!(bernstein.times_until_half(0.05), None);
     }
 }

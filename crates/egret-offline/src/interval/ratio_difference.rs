@@ -53,6 +53,12 @@ impl RatioDifference {
         b1 / c1 - b2 / c2
     }
 
+    /// The mean of the two estimates.
+    pub(crate) fn middle(&self) -> f64 {
+        let [b1, c1, b2, c2] = self.sums;
+        0.5 * (b1 / c1 + b2 / c2)
+    }
+
     pub(crate) fn standard_error(&self) -> f64 {
         let [b1, c1, b2, c2] = self.sums;
         let gradient = [1.0 / c1, -b1 / (c1 * c1), -1.0 / c2, b2 / (c2 * c2)];

@@ -12,7 +12,8 @@ pub(crate) const CHUNK: usize = 4_096;
 /// How many chunks are summed in parallel before their sums are added.
 const GROUP: usize = 64;
 
-/// Columns of one length; the first is always there.
+/// Columns of one length; the first is always there. The last two hold bounds on weights, which are ∞ where they are absent,
+/// and event weights, which are 1.
 pub(crate) type Rows<'a, const N: usize> = [Option<&'a [f64]>; N];
 
 /// How many rows.
@@ -26,7 +27,10 @@ pub(crate) fn part<'a, const N: usize>(rows: &Rows<'a, N>, range: Range<usize>) 
 }
 
 /// How many columns [`WeightedEvents`] can have.
-pub(crate) const COLUMNS: usize = 5;
+pub(crate) const COLUMNS: usize = 6;
+
+/// What the last two columns are where they are absent.
+const ABSENT: [f64; 2] = [f64::INFINITY, 1.0];
 
 impl<'a> WeightedEvents<'a> {
     /// The columns in the order of the fields.
@@ -36,17 +40,26 @@ impl<'a> WeightedEvents<'a> {
             Some(self.weights),
             self.predicted,
             self.policy_predicted,
+            self.weight_bounds,
             self.event_weights,
         ]
     }
 
     pub(crate) fn of_rows(rows: &Rows<'a, COLUMNS>) -> Self {
-        let [losses, weights, predicted, policy_predicted, event_weights] = *rows;
+        let [
+            losses,
+            weights,
+            predicted,
+            policy_predicted,
+            weight_bounds,
+            event_weights,
+        ] = *rows;
         Self {
             losses: losses.unwrap_or_default(),
             weights: weights.unwrap_or_default(),
             predicted,
             policy_predicted,
+            weight_bounds,
             event_weights,
         }
     }
@@ -79,9 +92,21 @@ impl<const N: usize> Rest<N> {
     }
 
     fn extend(&mut self, rows: &Rows<'_, N>) {
+        let (before, after) = (self.len(), self.len() + length(rows));
+        // Some batches may have them, and others not.
+        for (place, absent) in (N - 2..N).zip(ABSENT) {
+            if rows[place].is_some() {
+                self.columns[place].get_or_insert_with(|| vec![absent; before]);
+            }
+        }
         for (ours, theirs) in self.columns.iter_mut().zip(rows) {
             if let Some(theirs) = theirs {
                 ours.get_or_insert_default().extend_from_slice(theirs);
+            }
+        }
+        for (column, absent) in self.columns[N - 2..].iter_mut().zip(ABSENT) {
+            if let Some(column) = column {
+                column.resize(after, absent);
             }
         }
     }
@@ -179,12 +204,12 @@ mod tests {
         fn every_row_is_cut_once_and_in_order(
             batches in proptest::collection::vec(0_usize..9_000, 0..12)
         ) {
-            let mut rest = Rest::<2>::new();
+            let mut rest = Rest::<3>::new();
             let (mut next, mut seen) = (0, Vec::new());
             for n in batches {
                 let batch: Vec<f64> = (next..next + n).map(|row| row as f64).collect();
                 next += n;
-                rest.cut(&[Some(&batch), None], |rows| {
+                rest.cut(&[Some(&batch), None, None], |rows| {
                     assert!(length(rows).is_multiple_of(CHUNK) && 0 < length(rows));
                     seen.extend_from_slice(rows[0].expect("there"));
                 });
@@ -193,6 +218,19 @@ mod tests {
             seen.extend_from_slice(rest.rows()[0].unwrap_or_default());
             let all: Vec<f64> = (0..next).map(|row| row as f64).collect();
             prop_assert_eq!(seen, all);
+        }
+    }
+
+    #[test]
+    fn absent_bounds_are_infinite_and_absent_event_weights_1() {
+        let mut rest = Rest::<3>::new();
+        let rows = [0.5; 2];
+        for given in [None, Some(&[2.0; 2][..]), None] {
+            rest.cut(&[Some(&rows), given, given], |_| panic!("no whole chunk"));
+        }
+        for (column, absent) in rest.rows()[1..].iter().zip(ABSENT) {
+            let expected = [absent, absent, 2.0, 2.0, absent, absent];
+            assert_eq!(*column, Some(&expected[..]));
         }
     }
 }

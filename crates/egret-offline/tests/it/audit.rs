@@ -324,6 +324,7 @@ fn numbers_that_repeat_are_no_evidence() {
                     tau_probability: 1.0,
                     gamma: 1.0,
                     capped_igw: None,
+                    largest_inverse_density: None,
                     proposals: 1,
                     seed: 0,
                     batches_learned: 0,

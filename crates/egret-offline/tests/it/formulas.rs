@@ -301,7 +301,12 @@ fn no_events_and_no_weight_are_no_panic() {
     let empty = Evaluation::new(plan.clone()).expect("a plan");
     let report = empty.report(level(0.95));
     assert!(report.path.is_empty());
-    assert!(report.estimates.iter().all(|row| !row.verdict.is_trust()));
+    assert!(
+        report
+            .estimates
+            .iter()
+            .all(|row| !row.verdict.is_reliable())
+    );
     for n in [1, 2, 50] {
         let events = WeightedEvents {
             losses: &vec![0.5; n],
@@ -313,6 +318,11 @@ fn no_events_and_no_weight_are_no_panic() {
         let mut evaluation = Evaluation::new(plan.clone()).expect("a plan");
         evaluation.observe(&events).expect("in range");
         let report = evaluation.report(level(0.95));
-        assert!(report.estimates.iter().all(|row| !row.verdict.is_trust()));
+        assert!(
+            report
+                .estimates
+                .iter()
+                .all(|row| !row.verdict.is_reliable())
+        );
     }
 }

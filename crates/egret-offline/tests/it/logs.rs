@@ -21,6 +21,7 @@ impl Log {
             predicted: Some(&self.predicted),
             policy_predicted: Some(&self.policy_predicted),
             event_weights: self.event_weights.as_deref(),
+            ..WeightedEvents::default()
         }
     }
 

@@ -7,5 +7,6 @@ mod formulas;
 mod learning;
 mod logs;
 mod policies;
+mod reliability;
 mod selection;
 mod verdicts;

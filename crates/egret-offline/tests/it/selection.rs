@@ -87,7 +87,11 @@ fn poor() -> TrainingCandidate {
 }
 
 fn select(log: &Log, candidates: &[TrainingCandidate], level: f64) -> Selection<f64> {
-    let settings = SelectionSettings { level, seed: 5 };
+    let settings = SelectionSettings {
+        level,
+        seed: 5,
+        largest_inverses: &[],
+    };
     Selection::new(&spec(), log, &parts(log), candidates, settings, |_| {
         ControlFlow::Continue(())
     })
@@ -174,7 +178,7 @@ fn point_masses_weigh_nothing_and_count() {
     let selection = select(&log, &[candidate], 0.95);
     let value = &selection.best().value;
     // Left out, they would make it 2.
-    assert!((value.interval.estimate - 1.0).abs() < 1e-9, "{value:?}");
+    assert!((value.interval.mean_weight - 1.0).abs() < 1e-9, "{value:?}");
     assert_eq!(value.interval.n, 200);
     assert!((value.estimate - 1.0).abs() < 1e-9, "{value:?}");
 }
@@ -209,6 +213,7 @@ fn one_that_no_row_speaks_of_does_not_win() {
     let settings = SelectionSettings {
         level: 0.95,
         seed: 5,
+        largest_inverses: &[],
     };
     let alone = Selection::new(&spec(), &log, &parts(&log), &[sharp], settings, |_| {
         ControlFlow::Continue(())
@@ -306,6 +311,7 @@ fn what_cannot_be_judged_is_refused() {
     let settings = SelectionSettings {
         level: 0.95,
         seed: 1,
+        largest_inverses: &[],
     };
     let run = |log: &Log, parts: &SplitRows, candidates: &[TrainingCandidate]| {
         Selection::new(&spec(), log, parts, candidates, settings, |_| {

@@ -64,8 +64,8 @@ fn check_weights<A: ActionKind + std::fmt::Debug>(
         assert!(limits.allow(&space, &decision.action.clone().into()));
         assert_eq!(decision.limits.as_ref(), Some(&limits));
         let density = decision.propensity.density().expect("a density").get();
-        if let Some(capped) = decision.capped_igw {
-            let least = 1.0 / capped.largest_inverse_density;
+        if let Some(largest) = decision.largest_inverse_density {
+            let least = 1.0 / largest;
             assert!(least <= density * (1.0 + 1e-9), "{least} {density}");
         }
         let place = place(&limits, &decision.action);

@@ -1,24 +1,102 @@
-use super::{Side, Sides};
+use super::{Side, Sides, scale_of};
+use crate::estimator::Estimator;
 use crate::sums::Scratch;
 use crate::weighted_events::WeightedEvents;
 
-/// Which numbers X ≥ 0 the events of an estimator become.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Bet {
-    /// wℓ and w(1 − ℓ).
-    Ips { bound: Option<f64> },
-    /// E_q f̂ + w(ℓ − f̂), with w ≤ bound.
-    Dr { bound: f64 },
+/// Which numbers X ≥ 0 the events of an estimator become: several, whose bets share one wealth.
+///
+/// Every X has the mean v + k, whatever c, s and B an event has, as long as they are known before its action is drawn: for
+/// then E w = 1 given them.
+///
+/// | X                                | with                       | never negative, as |
+/// |----------------------------------|----------------------------|--------------------|
+/// | wℓ                               | k = 0                      |                    |
+/// | w(ℓ − c) + c + k                 | c ≤ k/(B − 1)              | w ≤ B              |
+/// | w(ℓ − s·f̂) + s·E_q f̂ + k        | s ≤ min(1, k/B)            | w ≤ B              |
+///
+/// w(ℓ − c) spreads least where c is near v, so that there are several c. B is a bound for all events, or one for each: where
+/// that is too large for k, c and s become smaller. The other side is bounded by the same X of 1 − ℓ, 1 − f̂ and 1 − E_q f̂:
+/// the interval of 1 − ℓ is the mirror image.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Bet {
+    /// IPS or DR.
+    pub(crate) on: Estimator,
+    parts: Vec<Part>,
+    /// The bound on all weights, or ∞.
+    bound: f64,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Part {
+    Plain,
+    Centered { c: f64, k: f64 },
+    Corrected { k: f64 },
+}
+
+/// c with one bound for all events.
+const CENTERS: [f64; 12] = [
+    0.03125, 0.0625, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 0.9375, 0.96875, 1.0,
+];
+
+/// c where each event has its own bound.
+const FEWER_CENTERS: [f64; 8] = [0.03125, 0.125, 0.25, 0.5, 0.75, 0.875, 0.96875, 1.0];
+
+/// The bounds that k is made for, where each event has its own.
+const USUAL_BOUNDS: [f64; 2] = [8.0, 64.0];
+
 impl Bet {
-    /// Before any event.
-    pub(crate) fn empty(self) -> Sides {
-        let side = match self {
-            Self::Ips { bound: None } => Side::new(&[0.0]),
-            Self::Ips { bound: Some(bound) } => Side::new(&[0.0, bound - 1.0]),
-            Self::Dr { bound } => Side::new(&[bound]),
+    /// What is bet on for IPS or DR, with a bound for all events or one for each; none for DR without bounds.
+    pub(crate) fn new(
+        on: Estimator,
+        weight_bound: Option<f64>,
+        event_bounds: bool,
+    ) -> Option<Self> {
+        let mut parts = vec![Part::Plain];
+        let bounds: &[f64] = match &weight_bound {
+            Some(bound) => std::slice::from_ref(bound),
+            None if event_bounds => &USUAL_BOUNDS,
+            None => &[],
         };
+        let centers: &[f64] = match weight_bound {
+            Some(_) => &CENTERS,
+            None => &FEWER_CENTERS,
+        };
+        for bound in bounds {
+            let centered = |&c: &f64| Part::Centered {
+                c,
+                k: c * (bound - 1.0),
+            };
+            parts.extend(centers.iter().map(centered));
+        }
+        if on == Estimator::Dr {
+            if bounds.is_empty() {
+                return None;
+            }
+            parts.extend(bounds.iter().map(|&k| Part::Corrected { k }));
+        }
+        Some(Self {
+            on,
+            parts,
+            bound: weight_bound.unwrap_or(f64::INFINITY),
+        })
+    }
+
+    /// Before any event. The parts of a kind share what the kind starts with.
+    pub(crate) fn empty(&self) -> Sides {
+        let alike = |part: &Part| {
+            let same =
+                |other: &&Part| std::mem::discriminant(*other) == std::mem::discriminant(part);
+            self.parts.iter().filter(same).count() as f64
+        };
+        let shares = self.parts.iter().map(|part| {
+            let (kind, k) = match *part {
+                Part::Plain => (1.0, 0.0),
+                Part::Centered { k, .. } => (2.0, k),
+                Part::Corrected { k } => (3.0, k),
+            };
+            (kind / alike(part), k)
+        });
+        let side = Side::new(shares);
         Sides {
             below: side.clone(),
             above: side,
@@ -27,42 +105,54 @@ impl Bet {
 
     /// Adds events.
     pub(crate) fn observe(
-        self,
+        &self,
         events: &WeightedEvents<'_>,
         scratch: &mut Scratch,
         sides: &mut Sides,
     ) {
         let n = events.len();
         let (x, y) = scratch.two(n);
-        let event_weights = events.event_weights;
-        match self {
-            Self::Ips { bound } => {
-                split(events.losses, events.weights, x, y);
-                sides.below.observe(0, x, event_weights);
-                sides.above.observe(0, y, event_weights);
-                if let Some(bound) = bound {
-                    // B − w(1 − ℓ) from below, B − wℓ from above.
-                    for value in x.iter_mut().chain(y.iter_mut()) {
-                        *value = (bound - *value).max(0.0);
+        let h = events.event_weights;
+        for (place, part) in self.parts.iter().enumerate() {
+            match *part {
+                Part::Plain => split(events.losses, events.weights, x, y),
+                Part::Centered { c, k } => {
+                    // c = k/(B − 1) but for rounding, where there is one bound for all.
+                    if h.is_none() && events.weight_bounds.is_none() {
+                        centered(events.losses, events.weights, c, k, x, y);
+                    } else {
+                        for i in 0..n {
+                            let (w, loss) = (events.weights[i], events.losses[i]);
+                            let k = k / h.map_or(1.0, |h| scale_of(h[i]));
+                            let c = c.min(k / (self.bound_of(events, i) - 1.0).max(0.0));
+                            x[i] = (w * (loss - c) + c + k).max(0.0);
+                            y[i] = (w * (1.0 - loss - c) + c + k).max(0.0);
+                        }
                     }
-                    sides.below.observe(1, y, event_weights);
-                    sides.above.observe(1, x, event_weights);
+                }
+                Part::Corrected { k } => {
+                    let predicted = events.predicted.unwrap_or_default();
+                    let policy_predicted = events.policy_predicted.unwrap_or_default();
+                    for i in 0..n {
+                        let (w, loss) = (events.weights[i], events.losses[i]);
+                        let k = k / h.map_or(1.0, |h| scale_of(h[i]));
+                        let s = (k / self.bound_of(events, i)).min(1.0);
+                        let (fhat, mean) = (s * predicted[i], s * policy_predicted[i]);
+                        // Negative only by rounding, or where E_q f̂ is above 1 and the interval is refused.
+                        x[i] = (w * (loss - fhat) + mean + k).max(0.0);
+                        y[i] = (w * (1.0 - loss - (s - fhat)) + (s - mean) + k).max(0.0);
+                    }
                 }
             }
-            Self::Dr { bound } => {
-                let predicted = events.predicted.unwrap_or_default();
-                let policy_predicted = events.policy_predicted.unwrap_or_default();
-                for i in 0..n {
-                    let term =
-                        policy_predicted[i] + events.weights[i] * (events.losses[i] - predicted[i]);
-                    // Negative only by rounding, or where the policy's predicted loss is above 1 and the interval is refused.
-                    x[i] = (bound + term).max(0.0);
-                    y[i] = (bound + (1.0 - term)).max(0.0);
-                }
-                sides.below.observe(0, x, event_weights);
-                sides.above.observe(0, y, event_weights);
-            }
+            sides.below.observe(place, x, h);
+            sides.above.observe(place, y, h);
         }
+    }
+
+    fn bound_of(&self, events: &WeightedEvents<'_>, i: usize) -> f64 {
+        events
+            .weight_bounds
+            .map_or(self.bound, |bounds| bounds[i].min(self.bound))
     }
 }
 
@@ -72,5 +162,14 @@ fn split(losses: &[f64], weights: &[f64], x: &mut [f64], y: &mut [f64]) {
     for (((x, y), loss), w) in x.iter_mut().zip(y).zip(losses).zip(weights) {
         *x = w * loss;
         *y = w * (1.0 - loss);
+    }
+}
+
+/// w(ℓ − c) + c + k and w(1 − ℓ − c) + c + k.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn centered(losses: &[f64], weights: &[f64], c: f64, k: f64, x: &mut [f64], y: &mut [f64]) {
+    for (((x, y), loss), w) in x.iter_mut().zip(y).zip(losses).zip(weights) {
+        *x = (w * (loss - c) + (c + k)).max(0.0);
+        *y = (w * (1.0 - loss - c) + (c + k)).max(0.0);
     }
 }

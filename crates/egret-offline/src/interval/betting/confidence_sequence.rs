@@ -5,22 +5,9 @@ use super::lower_mean::{LogWealth, LowerMean, largest_refuted};
 
 /// Lower and upper bounds on a mean that hold at all times at once: one may look at any time, and stop at any time.
 ///
-/// For the value v of a policy, from weights w with mean 1 and losses in [0, 1]:
-///
-/// | side  | X            | its mean  | needs   |
-/// |-------|--------------|-----------|---------|
-/// | below | wℓ           | v         | nothing |
-/// | above | w(1 − ℓ)     | 1 − v     | nothing |
-/// | below | B − w(1 − ℓ) | v + B − 1 | w ≤ B   |
-/// | above | B − wℓ       | B − v     | w ≤ B   |
-///
-/// Each row is a [`LowerMean`], of v or of 1 − v. With a bound B on the weights, each side averages the wealth on two X.
-/// That helps where losses are near 0 or near 1, for then wℓ and w(1 − ℓ) spread very differently.
-///
-/// | for                             | X from below                | X from above                    |
-/// |---------------------------------|-----------------------------|---------------------------------|
-/// | the difference v₁ − v₂          | w₁ℓ + w₂(1 − ℓ), with mean 1 + v₁ − v₂; and B + (w₁ − w₂)ℓ | the same with 1 and 2 swapped |
-/// | doubly robust (Waudby-Smith et al. 2022) | B + E_q f̂ + w(ℓ − f̂) | B + 1 − E_q f̂ − w(ℓ − f̂)     |
+/// Each side is a lower bound, of v or of `most` − v, by bets on several X ≥ 0 that share one wealth: [`Bet`](super::Bet) has
+/// those of the value of a policy, and [`PolicyComparison`](crate::PolicyComparison) those of a difference. With a bound on the
+/// weights there are X that spread little where losses do, which no choice made before the data would find.
 ///
 /// Half of α goes to each side.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,23 +21,35 @@ pub(crate) struct Sides {
 /// One lower bound: gamblers who share their wealth and all bet that the mean is larger than claimed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Side {
-    /// (c, X), where the mean of X is c plus the mean that is bounded.
-    parts: Vec<(f64, LowerMean)>,
+    parts: Vec<BetPart>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct BetPart {
+    /// ln of what it starts with.
+    log_share: f64,
+    /// The mean of hX is k plus h times the mean that is bounded.
+    k: f64,
+    mean: LowerMean,
 }
 
 impl Side {
-    pub(crate) fn new(offsets: &[f64]) -> Self {
+    /// Parts with the share of the wealth that each starts with, up to a factor, and k.
+    pub(crate) fn new(parts: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
+        let total: f64 = parts.clone().map(|(share, _)| share).sum();
+        let parts = parts.map(|(share, k)| BetPart {
+            log_share: libm::log(share / total),
+            k,
+            mean: LowerMean::new(),
+        });
         Self {
-            parts: offsets
-                .iter()
-                .map(|&offset| (offset, LowerMean::new()))
-                .collect(),
+            parts: parts.collect(),
         }
     }
 
     /// Adds events to one of the parts.
     pub(crate) fn observe(&mut self, part: usize, xs: &[f64], event_weights: Option<&[f64]>) {
-        let (_, mean) = &mut self.parts[part];
+        let mean = &mut self.parts[part].mean;
         match event_weights {
             Some(event_weights) => mean.observe_scaled(xs, event_weights),
             None => mean.observe(xs),
@@ -58,19 +57,17 @@ impl Side {
     }
 
     fn merge(&mut self, later: &Self) {
-        for ((_, mean), (_, more)) in self.parts.iter_mut().zip(&later.parts) {
-            mean.merge(more);
+        for (part, more) in self.parts.iter_mut().zip(&later.parts) {
+            part.mean.merge(&more.mean);
         }
     }
 
     fn log_wealth(&self, v: f64, times: f64) -> LogWealth {
-        // Each part starts with the same share of the wealth.
-        let share = libm::log(self.parts.len() as f64);
         let mut wealths = Vec::with_capacity(self.parts.len());
-        for (offset, mean) in &self.parts {
-            let LogWealth { log, slope } = mean.log_wealth_after(v + offset, times);
+        for part in &self.parts {
+            let LogWealth { log, slope } = part.mean.log_wealth_after(v, part.k, times);
             wealths.push(LogWealth {
-                log: log - share,
+                log: log + part.log_share,
                 slope,
             });
         }
@@ -88,10 +85,27 @@ impl Sides {
         self.above.merge(&later.above);
     }
 
-    /// (low, high) for a mean in [0, most]. It ever misses with probability at most α. If it refutes all of [0, most], low
-    /// is above high: then the weights do not have mean 1.
-    pub(crate) fn interval(&self, alpha: f64, most: f64) -> (f64, f64) {
-        self.interval_after(alpha, most, 1.0)
+    /// (low, high) for a mean in [0, most]. It ever misses with probability at most α. None if all of [0, most] is refuted:
+    /// then the weights do not have mean 1.
+    pub(crate) fn interval(&self, alpha: f64, most: f64) -> Option<(f64, f64)> {
+        let (low, high) = self.interval_after(alpha, most, 1.0);
+        (low <= high).then_some((low, high))
+    }
+
+    /// The value against which the richer side has least: it is in every interval that is not empty.
+    pub(crate) fn least_refuted(&self, most: f64) -> f64 {
+        let (mut low, mut high) = (0.0, most);
+        // The wealth of one side falls, that of the other rises.
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            let (below, above) = (&self.below, &self.above);
+            if above.log_wealth(most - middle, 1.0).log < below.log_wealth(middle, 1.0).log {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        0.5 * (low + high)
     }
 
     fn interval_after(&self, alpha: f64, most: f64, times: f64) -> (f64, f64) {
@@ -128,6 +142,9 @@ impl Sides {
         Some(many)
     }
 }
+
+/// Bisections of [0, most]: down to 10⁻¹² of it.
+const HALVINGS: usize = 40;
 
 /// The interval as it was after some events.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -205,12 +222,15 @@ impl Path {
         }
     }
 
-    pub(crate) fn intervals(&self, alpha: f64, most: f64) -> Vec<PathPoint> {
-        self.points
-            .iter()
-            .map(|(n, sides)| {
-                let (low, high) = sides.interval(alpha, most);
-                PathPoint { n: *n, low, high }
+    /// The interval at each point and after `last`, up to the first that holds no value.
+    pub(crate) fn intervals(&self, alpha: f64, most: f64, last: (u64, &Sides)) -> Vec<PathPoint> {
+        let points = self.points.iter().map(|(n, sides)| (*n, sides));
+        let known = self.points.last().map_or(0, |(n, _)| *n);
+        points
+            .chain((known < last.0).then_some(last))
+            .map_while(|(n, sides)| {
+                let (low, high) = sides.interval(alpha, most)?;
+                Some(PathPoint { n, low, high })
             })
             .collect()
     }
@@ -238,8 +258,8 @@ mod tests {
     #[test]
     fn many_parts_do_not_make_a_long_path() {
         let sides = Sides {
-            below: Side::new(&[0.0]),
-            above: Side::new(&[0.0]),
+            below: Side::new([(1.0, 0.0)].into_iter()),
+            above: Side::new([(1.0, 0.0)].into_iter()),
         };
         let mut part = Path::new();
         let mut n = 0;
@@ -270,9 +290,9 @@ mod tests {
     #[test]
     fn a_part_with_an_offset_bounds_the_same_mean() {
         // X = 0.25 throughout, and X + 3 with an offset of 3: both say that the mean is about ¼.
-        let mut plain = Side::new(&[0.0]);
+        let mut plain = Side::new([(1.0, 0.0)].into_iter());
         plain.observe(0, &[0.25; 4_000], None);
-        let mut shifted = Side::new(&[3.0]);
+        let mut shifted = Side::new([(1.0, 3.0)].into_iter());
         shifted.observe(0, &[3.25; 4_000], None);
         for side in [plain, shifted] {
             let bound = side.bound(0.05, 1.0, 1.0);
@@ -283,8 +303,8 @@ mod tests {
     #[test]
     fn a_certain_mean_needs_no_more_events() {
         let mut sides = Sides {
-            below: Side::new(&[0.0]),
-            above: Side::new(&[0.0]),
+            below: Side::new([(1.0, 0.0)].into_iter()),
+            above: Side::new([(1.0, 0.0)].into_iter()),
         };
         let half = [0.0, 1.0].repeat(500);
         sides.below.observe(0, &half, None);
@@ -292,7 +312,8 @@ mod tests {
         let times = sides.times_until_half(0.05, 1.0).expect("it shrinks");
         // A little more than four: the price of looking at any time grows slowly.
         assert!((3.9..4.6).contains(&times), "{times}");
-        let (low, high) = sides.interval(0.05, 1.0);
+        let (low, high) = sides.interval(0.05, 1.0).expect("values fit");
         assert!((low + high - 1.0).abs() < 1e-9, "{low} {high}");
+        assert!((sides.least_refuted(1.0) - 0.5).abs() < 1e-9);
     }
 }

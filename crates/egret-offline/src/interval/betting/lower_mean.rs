@@ -127,18 +127,19 @@ impl LowerMean {
 
     /// ln of the wealth of a gambler who bets against the mean `v` ≥ 0. It falls in v and is convex.
     pub fn log_wealth(&self, v: f64) -> f64 {
-        self.log_wealth_after(v, 1.0).log
+        self.log_wealth_after(v, 0.0, 1.0).log
     }
 
-    /// The same for a log that has each event `times` times.
-    pub(crate) fn log_wealth_after(&self, v: f64, times: f64) -> LogWealth {
+    /// The same against hv + k as the mean of hX, for a log that has each event `times` times.
+    pub(crate) fn log_wealth_after(&self, v: f64, k: f64, times: f64) -> LogWealth {
         let prior = &*LOG_PRIOR;
         let wealths: [LogWealth; BETS] = std::array::from_fn(|j| {
             let (mut against, mut slope) = (0.0, 0.0);
             for &(exponent, events) in &self.counts {
-                let theta = bet(j) * power_of_two(exponent);
-                against += events as f64 * libm::log1p(theta * v);
-                slope += events as f64 * theta / (1.0 + theta * v);
+                let (theta, h) = (bet(j), power_of_two(exponent));
+                let mean = h * v + k;
+                against += events as f64 * libm::log1p(theta * mean);
+                slope += events as f64 * theta * h / (1.0 + theta * mean);
             }
             LogWealth {
                 log: times * (self.sums[j] - against) + prior[j],
@@ -152,7 +153,7 @@ impl LowerMean {
     ///
     /// It is ever above the mean with probability at most `alpha`.
     pub fn bound(&self, alpha: f64, most: f64) -> f64 {
-        largest_refuted(alpha, most, |v| self.log_wealth_after(v, 1.0))
+        largest_refuted(alpha, most, |v| self.log_wealth_after(v, 0.0, 1.0))
     }
 }
 
@@ -224,6 +225,11 @@ pub(crate) fn largest_refuted(alpha: f64, most: f64, log_wealth: impl Fn(f64) ->
 #[inline(always)]
 fn bet(j: usize) -> f64 {
     LEAST_BET * (1_u64 << j) as f64
+}
+
+/// The power of two that an event weight is rounded to.
+pub(crate) fn scale_of(h: f64) -> f64 {
+    power_of_two(nearest_exponent(h))
 }
 
 /// 2ᵉ.
@@ -356,7 +362,7 @@ mod tests {
         mean.observe_scaled(&[0.5, 2.0, 0.1, 9.0], &[1.0, 0.5, 0.25, 0.125]);
         for v in [0.1, 0.7, 3.0] {
             let difference = mean.log_wealth(v + 1e-6) - mean.log_wealth(v - 1e-6);
-            let slope = mean.log_wealth_after(v, 1.0).slope;
+            let slope = mean.log_wealth_after(v, 0.0, 1.0).slope;
             assert!((difference / 2e-6 - slope).abs() < 1e-6, "{v}");
         }
     }

@@ -14,3 +14,4 @@ pub(crate) use bets::Bet;
 pub(crate) use confidence_sequence::{Path, Side, Sides};
 pub use confidence_sequence::{PathPoint, running_intersection};
 pub use lower_mean::LowerMean;
+pub(crate) use lower_mean::scale_of;

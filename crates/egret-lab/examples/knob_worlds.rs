@@ -1,6 +1,6 @@
 //! Knobs: the default learner on boxes against forty lines of ridge regression with a shrinking box.
 //!
-//!     cargo run --release -p egret-lab --example knobs [EVENTS [SEEDS]]
+//!     cargo run --release -p egret-lab --example knob_worlds [EVENTS [SEEDS]]
 //!
 //! Prints a table: the mean loss over the last quarter of the events, the least that is possible, effective events in 1,000 for
 //! uniform play, and the time of one decision with learning. Worlds marked * were used to choose the default.
