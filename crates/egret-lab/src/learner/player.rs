@@ -49,6 +49,10 @@ pub trait Player<A> {
 
 /// What a player chose.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made for a round, and taken apart at once"
+)]
 pub enum Choice<A> {
     /// A decision of egret's, with its propensity.
     Decided(Decision<A>),

@@ -204,7 +204,8 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
                 .map(|replayer| replayer.any().measure());
             self.bins = given.or(own).map(|mu| Bins::new(mu, &run[0].x));
             let line = given.or(own).and_then(ReferenceMeasure::as_line);
-            self.ends = line.map(|_| ActionEnds::default());
+            let continuous = line.filter(|line| line.steps().is_none());
+            self.ends = continuous.map(|_| ActionEnds::default());
         }
         let bins = self.bins.as_ref();
         let found = match (self.replayer.as_mut(), version) {
@@ -291,7 +292,10 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
         }
         if event.decision.propensity() == Propensity::PointMass {
             self.point_masses += 1;
-        } else if let Some(ends) = &mut self.ends {
+        } else if let Some(ends) = &mut self.ends
+            // A request may pin its action.
+            && event.decision.limits().is_none()
+        {
             ends.observe(event.decision.action().place());
         }
         self.mean_inverse.observe(inspection.inverse_density);

@@ -348,7 +348,7 @@ mod tests {
         };
         let refused = report(1.5);
         assert_eq!((refused.skipped.len(), refused.path.len()), (1, 0));
-        let found = report(1.0);
+        let found = report(0.5);
         assert_eq!(found.skipped.len(), 0);
         assert_eq!(found.path.last().map(|last| last.n), Some(100));
     }

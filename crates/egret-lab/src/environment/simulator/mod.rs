@@ -22,11 +22,12 @@ mod pricing;
 mod sphere;
 mod unit_box;
 
+use std::any::TypeId;
 use std::sync::OnceLock;
 
 use egret::{
     Action, ActionKind, ActionSpace, Context, EventRng, Loss, ModelSpec, OracleSpec,
-    OracleSpecError, ReferenceMeasure, RegressionOracle, Stream,
+    OracleSpecError, ReferenceMeasure, RegressionOracle, Stream, Vector,
 };
 
 pub use self::catalogue::CatalogueLossModel;
@@ -129,7 +130,9 @@ impl<M: LossModel> Environment<M::Action> for Simulator<M> {
     fn default_oracle(&self, seed: u64) -> OracleSpec {
         match self.model.action_dim() {
             None => OracleSpec::default_on_interval(seed),
-            Some(_) if self.measure().regions().is_some() => OracleSpec::default_on_vectors(seed),
+            Some(_) if TypeId::of::<M::Action>() == TypeId::of::<Vector>() => {
+                OracleSpec::default_on_vectors(seed)
+            }
             Some(dim) => OracleSpec::default_on_features(self.context_dim(), dim, seed),
         }
     }
