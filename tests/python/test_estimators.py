@@ -28,7 +28,8 @@ TOLERANCE = 1e-9
 def make_log(seed: int) -> dict[str, np.ndarray]:
     """Rows with the columns that estimators need; weights are below BOUND and have mean 1."""
     rng = np.random.default_rng(seed)
-    action = rng.random(ROWS)
+    # Drawn with the density ½ + a: its distribution function is (a + a²)/2.
+    action = (np.sqrt(1.0 + 8.0 * rng.random(ROWS)) - 1.0) / 2.0
     density = 0.5 + action
     # The density of the policy evaluated: 2(1 − a), so that q/p ≤ 4.
     q = 2.0 * (1.0 - action)
