@@ -194,7 +194,7 @@ fn default_of(kind: OracleKind) -> OracleSpec {
             places: 16,
             memory: 4_000.0,
         },
-        OracleKind::Quadratic => OracleSpec::default_on_vectors(0),
+        OracleKind::Quadratic => OracleSpec::default_on_vectors(1, 0),
         OracleKind::PiecewiseConstant => OracleSpec::PiecewiseConstant {
             cells: 128,
             of: Box::new(default_of(OracleKind::Curves)),

@@ -72,7 +72,7 @@ pub enum Explorer {
     SquareCb,
     /// Ever smaller regions around the best vector.
     Zoom(Zoom),
-    /// `Zoom` where the measure has regions, otherwise `CappedIgw`.
+    /// `Zoom` where the measure has regions, more than three of them, otherwise `CappedIgw`.
     Auto {
         /// ε, the share of decisions drawn from μ; in [0, 1]. Where CappedIGW does not compute z there is none.
         uniform: f64,
@@ -104,7 +104,9 @@ impl Explorer {
     /// The explorer that this one is on such a measure: `Auto` is another.
     pub(crate) fn on<X: ?Sized, A: Action>(self, measure: &dyn ReferenceMeasure<X, A>) -> Self {
         match self {
-            Self::Auto { uniform } if has_regions(measure) => Self::Zoom(Zoom { uniform }),
+            Self::Auto { uniform } if FEW_REGIONS < regions(measure) => {
+                Self::Zoom(Zoom { uniform })
+            }
             Self::Auto { uniform } => Self::CappedIgw(CappedIgw {
                 uniform,
                 ..CappedIgw::default()
@@ -156,7 +158,7 @@ impl Explorer {
             }
             Self::Zoom(zoom) => {
                 zoom.check()?;
-                if !has_regions(measure) {
+                if regions(measure) == 0 {
                     return Err(ExplorerError::NoRegions);
                 }
                 Player::Zoom(zoom)
@@ -166,9 +168,14 @@ impl Explorer {
     }
 }
 
-/// Whether the actions are vectors around which the measure knows regions.
-fn has_regions<X: ?Sized, A: Action>(measure: &dyn ReferenceMeasure<X, A>) -> bool {
-    measure.regions().is_some() && as_vectors::<A>(&mut A::Batch::default()).is_some()
+/// With so few regions Zoom could not concentrate: boxes of more than 333 sides, whose smallest densities an `f64` cannot hold.
+const FEW_REGIONS: usize = 3;
+
+/// How many regions the measure knows around each action: none if actions are no vectors.
+fn regions<X: ?Sized, A: Action>(measure: &dyn ReferenceMeasure<X, A>) -> usize {
+    let vectors = as_vectors::<A>(&mut A::Batch::default()).is_some();
+    let regions = measure.regions().filter(|_| vectors);
+    regions.map_or(0, |regions| regions.count())
 }
 
 impl Player {

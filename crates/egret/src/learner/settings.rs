@@ -21,7 +21,7 @@ use crate::oracle::RegressionOracle;
 /// | `seed`             | 0                           |                            |                                                    |
 /// | `settings_version` | 0                           |                            |                                                    |
 ///
-/// Regret is bounded against policies that spread over at least 1/τ of μ.
+/// Regret is bounded against policies that spread over at least 1/τ of μ. [`Zoom`](crate::Zoom) has no τ, and a γ of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// How an action is chosen.

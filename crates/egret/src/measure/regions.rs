@@ -82,7 +82,9 @@ fn side_of_region((low, high): (f64, f64), point: f64, region: usize) -> (f64, f
         return (low, high);
     }
     let reach = (high - low) / (1_u64 << region) as f64;
-    ((point - reach).max(low), (point + reach).min(high))
+    let (from, to) = ((point - reach).max(low), (point + reach).min(high));
+    // A side may be so far from 0 that numbers do not tell the ends of its part apart.
+    if from < to { (from, to) } else { (low, high) }
 }
 
 #[cfg(test)]

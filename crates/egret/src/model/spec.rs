@@ -103,7 +103,7 @@ impl ModelSpec {
         let oracle = match &embeddings {
             _ if space.bounds().is_some() => OracleSpec::default_on_interval(0),
             Some(rows) => OracleSpec::default_on_features(context_dim, rows.dim, 0),
-            None => OracleSpec::default_on_vectors(0),
+            None => OracleSpec::default_on_vectors(space.action_dim(), 0),
         };
         Self {
             space,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, Batch, Context, ContextError};
-use crate::numeric::{EventRng, OutOfRange, hash::mix, lanes, normals::Normals, pool::Pool};
+use crate::numeric::{EventRng, OutOfRange, lanes, normals::Normals, pool::Pool};
 use crate::oracle::{
     ActionFeatures, Example, GrowError, RegressionOracle, Scaling,
     features::{
@@ -14,11 +14,9 @@ use crate::oracle::{
     local::{
         context_features::ContextFeatures,
         least_squares::{self, Lane, LeastSquares},
+        scaled_columns::{ScaledColumns, hashed},
     },
-    network::{
-        feature_scale::{self, FeatureScale},
-        replay_memory::check_size_of_loss,
-    },
+    network::{feature_scale, replay_memory::check_size_of_loss},
 };
 
 /// Least squares of the loss on a quadratic function of the action, whose minimum moves with the context.
@@ -28,7 +26,8 @@ use crate::oracle::{
 /// u are the features of the action, scaled to mean 0 and deviation 1 under μ; φ and s those of the context, scaled too. The
 /// entries of ω are normal with variance 4 over the number of inputs, b is uniform: with random cosines there may be several
 /// basins, and bends that no quadratic function has. All of it is one ridge regression. So there is no step size, twenty knobs are
-/// learned from a few hundred losses, and noise is averaged out: the larger the errors of f̂, the longer it keeps to its prior. It may forget events older than about `memory`.
+/// learned from a few hundred losses, and noise is averaged out. The larger the errors of f̂, the longer it keeps to its prior. It
+/// may forget events older than about `memory`.
 ///
 /// | features of an action | products                                                       |
 /// |-----------------------|----------------------------------------------------------------|
@@ -78,63 +77,6 @@ struct Waves {
     shifts: Vec<f64>,
 }
 
-impl Later {
-    fn new(columns: Range<usize>, action_dim: usize) -> Self {
-        let count = later_columns(columns.len());
-        let scale = if columns.len() <= MOST_LATER {
-            FeatureScale::new(columns.clone())
-        } else {
-            FeatureScale::new(0..count)
-        };
-        Self {
-            columns,
-            scale,
-            products: count.saturating_mul(action_dim) <= MOST_PRODUCTS,
-        }
-    }
-
-    /// The sums, if there are too many features.
-    fn summed(&self, x: &Context) -> Option<[f64; SUMS]> {
-        if self.columns.len() <= MOST_LATER {
-            return None;
-        }
-        let mut sums = [0.0; SUMS];
-        x.for_each(|feature, value| {
-            if self.columns.contains(&feature) {
-                let (place, sign) = hashed(feature, SUMS);
-                sums[place] += sign * value;
-            }
-        });
-        Some(sums)
-    }
-
-    fn look_at(&mut self, x: &Context, scratch: &mut [f64]) {
-        match self.summed(x) {
-            Some(sums) => self.scale.add_values(&sums),
-            None => {
-                let columns = self.scale.dim();
-                self.scale.add(x, &mut scratch[..columns]);
-            }
-        }
-    }
-
-    fn append(&self, x: &Context, out: &mut Vec<f64>) {
-        let mut scaled = [0.0; MOST_LATER];
-        let scaled = &mut scaled[..self.scale.dim()];
-        match self.summed(x) {
-            Some(sums) => self.scale.apply_to(&sums, scaled),
-            None => self.scale.apply(x, scaled),
-        }
-        out.extend(scaled.iter().map(|&value| f64::from(value)));
-    }
-
-    /// Weights of the features and of their products, so that each part has the same prior variance.
-    fn factors(&self, action_dim: usize) -> [f64; 2] {
-        let columns = self.scale.dim();
-        [columns, columns * action_dim].map(|count| (PRIOR_VARIANCE / count.max(1) as f64).sqrt())
-    }
-}
-
 impl Waves {
     fn new(inputs: usize, cosines: usize, seed: u64) -> Self {
         let mut rng = EventRng::before_events(seed);
@@ -151,30 +93,57 @@ impl Waves {
             shifts,
         }
     }
+
+    /// Appends b + ω·s.
+    fn append_shifts(&self, sums: &[f64], out: &mut Vec<f64>) {
+        let start = out.len();
+        out.extend_from_slice(&self.shifts);
+        let rows = self.omega.chunks_exact(self.shifts.len().max(1));
+        for (sum, row) in sums.iter().zip(rows) {
+            for (shift, omega) in out[start..].iter_mut().zip(row) {
+                *shift += sum * omega;
+            }
+        }
+    }
+
+    /// ω of the features of actions, which stand after so many sums.
+    fn of_actions(&self, sums: usize) -> &[f64] {
+        &self.omega[sums * self.shifts.len()..]
+    }
 }
 
 /// Features that contexts got later: they shift f̂, and its minimum.
 #[derive(Debug, Clone)]
 struct Later {
-    columns: Range<usize>,
-    scale: FeatureScale,
+    columns: ScaledColumns,
     /// Whether there are products with u: not where there would be too many.
     products: bool,
 }
 
-/// How many numbers features that came later give: more than 127 are summed into 31, with signs that a hash gives.
-fn later_columns(columns: usize) -> usize {
-    if columns <= MOST_LATER { columns } else { SUMS }
-}
+impl Later {
+    fn new(features: Range<usize>, action_dim: usize) -> Self {
+        let columns = ScaledColumns::new(features);
+        Self {
+            products: columns.len().saturating_mul(action_dim) <= MOST_PRODUCTS,
+            columns,
+        }
+    }
 
-/// How many weights features that came later have.
-fn later_length(columns: usize, action_dim: usize) -> usize {
-    let columns = later_columns(columns);
-    let products = columns.saturating_mul(action_dim);
-    if products <= MOST_PRODUCTS {
-        columns + products
-    } else {
-        columns
+    /// How many weights so many features have.
+    fn length(features: usize, action_dim: usize) -> usize {
+        let columns = ScaledColumns::count(features);
+        let products = columns.saturating_mul(action_dim);
+        if products <= MOST_PRODUCTS {
+            columns + products
+        } else {
+            columns
+        }
+    }
+
+    /// What the features and their products are multiplied by, so that each part has the same prior variance.
+    fn factors(&self, action_dim: usize) -> [f64; 2] {
+        let columns = self.columns.len();
+        [columns, columns * action_dim].map(|count| (PRIOR_VARIANCE / count.max(1) as f64).sqrt())
     }
 }
 
@@ -188,10 +157,10 @@ struct Scratch {
     weights: Vec<f64>,
 }
 
-/// φ of an example, as numbers and as least squares takes it, and scratch space.
+/// φ of an example as numbers, beside the shifts of its cosines; φ as least squares takes it, and scratch space.
 #[derive(Debug)]
 struct Learning {
-    phi: Vec<f64>,
+    numbers: [Vec<f64>; 2],
     lanes: Vec<Lane>,
     scratch: least_squares::Scratch,
 }
@@ -199,7 +168,7 @@ struct Learning {
 impl Learning {
     fn new(length: usize) -> Self {
         Self {
-            phi: Vec::new(),
+            numbers: Default::default(),
             lanes: least_squares::padded(length),
             scratch: least_squares::Scratch::new(length),
         }
@@ -211,12 +180,6 @@ const MOST_PAIRED: usize = 24;
 
 /// About how many products of context and action there may be.
 const MOST_PRODUCTS: usize = 400;
-
-/// More features at one time are summed if they came later.
-const MOST_LATER: usize = 127;
-
-/// Into how many sums.
-const SUMS: usize = 31;
 
 /// The prior variance of each part of θ·φ.
 const PRIOR_VARIANCE: f64 = 1.0;
@@ -245,15 +208,6 @@ fn pairs(dim: usize) -> usize {
     }
 }
 
-/// The sum that a feature belongs to, and its sign there.
-fn hashed(feature: usize, sums: usize) -> (usize, f64) {
-    let bits = mix(feature as u64);
-    (
-        bits as usize % sums,
-        if bits >> 63 == 0 { 1.0 } else { -1.0 },
-    )
-}
-
 /// Into how many groups the features of a context are summed for products.
 fn groups(context_dim: usize, action_dim: usize) -> usize {
     context_dim.min((MOST_PRODUCTS / action_dim.max(1)).max(1))
@@ -274,10 +228,16 @@ fn length(context_dim: usize, action_dim: usize, cosines: usize) -> usize {
 /// How many numbers are saved, of contexts that had so many features at first and after each growth.
 pub(crate) fn saved_numbers(widths: &[usize], action_dim: usize, cosines: usize) -> usize {
     let grown = widths.windows(2).map(|pair| pair[1] - pair[0]);
-    let later = grown.map(|columns| later_length(columns, action_dim));
+    let later = grown.map(|columns| Later::length(columns, action_dim));
     let first = length(widths[0], action_dim, cosines);
     let length = later.fold(first, usize::saturating_add);
     least_squares::size(length).saturating_add(length)
+}
+
+/// How many numbers ω has.
+pub(crate) fn derived_numbers(context_dim: usize, action_dim: usize, cosines: usize) -> usize {
+    let inputs = groups(context_dim, action_dim).saturating_add(action_dim);
+    cosines.saturating_mul(inputs)
 }
 
 impl<E> QuadraticRegression<E> {
@@ -305,15 +265,13 @@ impl<E> QuadraticRegression<E> {
             let allowed = (100.0..=1e9).contains(&memory);
             OutOfRange::unless(allowed, "memory", memory, "[100, 1e9]")?;
         }
+        let groups = groups(settings.context_dim, dim);
+        let length = length(settings.context_dim, dim, cosines);
         Ok(Self {
-            groups: groups(settings.context_dim, dim),
-            waves: Waves::new(
-                groups(settings.context_dim, dim) + dim,
-                settings.cosines,
-                settings.seed,
-            ),
+            groups,
+            waves: Waves::new(groups + dim, cosines, settings.seed),
             later: Vec::new(),
-            squares: LeastSquares::new(length(settings.context_dim, dim, settings.cosines)),
+            squares: LeastSquares::new(length),
             features: ContextFeatures::new(settings.context_dim),
             actions,
             scaling,
@@ -321,7 +279,7 @@ impl<E> QuadraticRegression<E> {
             events: 0,
             forgotten: 0,
             error: LARGEST_ERROR,
-            learning: Learning::new(length(settings.context_dim, dim, cosines)),
+            learning: Learning::new(length),
             buffers: Pool::default(),
         })
     }
@@ -337,19 +295,19 @@ impl<E> QuadraticRegression<E> {
         out.resize(length + groups, 0.0);
         let (phi, sums) = out.split_at_mut(length);
         self.features.fill(x, phi);
-        // Each column has been multiplied by the same factor, which is undone here.
-        let columns = ContextFeatures::columns(self.features.dim());
-        let undo = 1.0 / ContextFeatures::factor(self.features.dim());
-        for (column, value) in phi[1..][..columns].iter().enumerate() {
-            if columns <= groups {
-                sums[column] = undo * value;
+        let few = ScaledColumns::count(self.features.dim()) <= groups;
+        for (column, value) in self.features.scaled(phi).enumerate() {
+            if few {
+                sums[column] = value;
             } else {
                 let (place, sign) = hashed(column, groups);
-                sums[place] += sign * undo * value;
+                sums[place] += sign * value;
             }
         }
-        for later in &self.later {
-            later.append(x, out);
+        for Later { columns, .. } in &self.later {
+            let start = out.len();
+            out.resize(start + columns.len(), 0.0);
+            columns.fill(x, &mut out[start..]);
         }
     }
 
@@ -362,12 +320,13 @@ impl<E> QuadraticRegression<E> {
 
     /// Counts one more context.
     fn look_at(&mut self, x: &Context, scratch: &mut Vec<f64>) {
+        let later = self.later.iter().map(|later| later.columns.len());
+        let longest = later.fold(self.context_length(), usize::max);
         scratch.clear();
-        scratch.resize(self.context_length().max(MOST_LATER), 0.0);
-        let length = self.context_length();
-        self.features.look_at(x, &mut scratch[..length]);
+        scratch.resize(longest, 0.0);
+        self.features.look_at(x, scratch);
         for later in &mut self.later {
-            later.look_at(x, scratch);
+            later.columns.look_at(x, scratch);
         }
     }
 
@@ -402,8 +361,8 @@ impl<E> QuadraticRegression<E> {
             .map(|count| (PRIOR_VARIANCE / count.max(1) as f64).sqrt())
     }
 
-    /// φ(x, a).
-    fn expand(&self, context: &[f64], u: &[f64], phi: &mut Vec<f64>) {
+    /// φ(x, a); `shifts` is scratch space.
+    fn expand(&self, context: &[f64], u: &[f64], shifts: &mut Vec<f64>, phi: &mut Vec<f64>) {
         let [plain, paired, product] = self.factors();
         let (own, sums, mut later_values) = self.split(context);
         phi.clear();
@@ -421,17 +380,16 @@ impl<E> QuadraticRegression<E> {
         if 0 < self.settings.cosines {
             let start = phi.len();
             phi.resize(start + self.settings.cosines, 0.0);
-            // Both inputs at once: ω of the context's sums stands first.
-            let mut inputs = sums.to_vec();
-            inputs.extend_from_slice(u);
+            shifts.clear();
+            self.waves.append_shifts(sums, shifts);
             let out = &mut phi[start..];
-            waves(&inputs, &self.waves.omega, &self.waves.shifts, out);
+            waves(u, self.waves.of_actions(sums.len()), shifts, out);
             for value in out {
                 *value *= OF_COSINES;
             }
         }
         for later in &self.later {
-            let (values, rest) = later_values.split_at(later.scale.dim());
+            let (values, rest) = later_values.split_at(later.columns.len());
             let [plain, product] = later.factors(u.len());
             phi.extend(values.iter().map(|value| plain * value));
             if later.products {
@@ -444,8 +402,8 @@ impl<E> QuadraticRegression<E> {
     }
 
     fn step(&mut self, context: &[f64], u: &[f64], (loss, weight): (f64, f64)) {
-        let mut phi = std::mem::take(&mut self.learning.phi);
-        self.expand(context, u, &mut phi);
+        let [mut phi, mut shifts] = std::mem::take(&mut self.learning.numbers);
+        self.expand(context, u, &mut shifts, &mut phi);
         let Learning { lanes, scratch, .. } = &mut self.learning;
         least_squares::fill(lanes, &phi);
         self.events += 1;
@@ -464,7 +422,7 @@ impl<E> QuadraticRegression<E> {
         let trust = LOSS_VARIANCE / self.error.max(LOSS_VARIANCE);
         self.squares
             .learn(lanes, loss - 0.5, trust * weight, scratch);
-        self.learning.phi = phi;
+        self.learning.numbers = [phi, shifts];
     }
 }
 
@@ -505,7 +463,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
                 }
             }
             for later in &self.later {
-                let (values, rest) = later_values.split_at(later.scale.dim());
+                let (values, rest) = later_values.split_at(later.columns.len());
                 let [plain, product] = later.factors(dim);
                 for value in values {
                     prepared[start - 1] += plain * value * of_later[0];
@@ -530,14 +488,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
                 };
                 prepared.extend(of_pairs.by_ref().take(row).map(|theta| paired * theta));
             }
-            let start = prepared.len();
-            prepared.extend_from_slice(&self.waves.shifts);
-            let rows = self.waves.omega.chunks_exact(self.settings.cosines.max(1));
-            for (sum, row) in sums.iter().zip(rows) {
-                for (shift, omega) in prepared[start..].iter_mut().zip(row) {
-                    *shift += sum * omega;
-                }
-            }
+            self.waves.append_shifts(sums, prepared);
             prepared.extend(of_waves.iter().map(|theta| OF_COSINES * theta));
         });
         Ok(())
@@ -549,7 +500,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         let (prepared, of_waves) = prepared.split_at(prepared.len() - cosines);
         let (prepared, shifts) = prepared.split_at(prepared.len() - cosines);
         let (linear, quadratic) = prepared[1..].split_at(dim);
-        let omega = &self.waves.omega[self.groups * cosines..];
+        let omega = self.waves.of_actions(self.groups);
         self.buffers.with(
             |Scratch {
                  columns,
@@ -607,7 +558,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
             later: self
                 .later
                 .iter()
-                .map(|later| later.scale.state().clone())
+                .map(|later| later.columns.state().clone())
                 .collect(),
             squares: self.squares.clone(),
             events: self.events,
@@ -626,7 +577,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         self.features.check(&saved.scale)?;
         saved_state::expect_same("growths:", &saved.later.len(), &self.later.len())?;
         for (later, state) in self.later.iter().zip(&saved.later) {
-            later.scale.check(state)?;
+            later.columns.check(state)?;
         }
         saved.squares.check(self.squares.dim())?;
         saved_state::expect_count("events", saved.events)?;
@@ -638,7 +589,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         }
         self.features.restore(saved.scale);
         for (later, state) in self.later.iter_mut().zip(saved.later) {
-            later.scale.restore(state);
+            later.columns.restore(state);
         }
         self.squares = saved.squares;
         self.events = saved.events;
@@ -656,7 +607,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         let columns = self.settings.context_dim..dim;
         self.settings.context_dim = dim;
         let actions = self.scaling.len();
-        let more = later_length(columns.len(), actions);
+        let more = Later::length(columns.len(), actions);
         self.later.push(Later::new(columns, actions));
         self.squares.grow(more);
         self.learning = Learning::new(self.squares.dim());
@@ -805,6 +756,25 @@ mod tests {
             error(&oracle, 0, basins)
         });
         assert!(with < 0.7 * without, "{with} {without}");
+    }
+
+    #[test]
+    fn noise_is_kept_out_by_the_prior() {
+        // Losses of 0 or 1 that nothing explains: f̂ stays near their mean, though it has a weight for every ten of them.
+        let mut oracle = oracle(2, 64);
+        for number in 0..800 {
+            let (x, action) = event(number, 2);
+            let example = Example {
+                x: &x,
+                action: &action,
+                loss: PseudoLoss::new((number * 7 % 10 / 5) as f64).expect("finite"),
+                weight: Weight::ONE,
+            };
+            oracle.learn(&[example]).expect("a good event");
+        }
+        // Least squares without regard to noise is off by 0.02.
+        let found = error(&oracle, 2, |_, _| 0.5);
+        assert!(found < 0.01, "{found}");
     }
 
     #[test]

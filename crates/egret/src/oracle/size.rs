@@ -102,7 +102,7 @@ impl OracleSpec {
             }
             Self::Quadratic { cosines, .. } => Size {
                 saved: quadratic::saved_numbers(widths, action_dim, *cosines),
-                derived: times(*cosines, first.saturating_add(action_dim)),
+                derived: quadratic::derived_numbers(first, action_dim, *cosines),
             },
             Self::PiecewiseConstant { cells, of } => of.size(widths, action_dim).plus(Size {
                 saved: 0,
@@ -199,6 +199,9 @@ mod tests {
             .parse()
             .expect("two");
         assert_eq!(random.size(&[5], 3).derived, 64 * (5 + 3) + 10 * 3 + 10);
+        // Many features of a context are summed before they are multiplied.
+        let quadratic: OracleSpec = "quadratic:cosines=64".parse().expect("one");
+        assert_eq!(quadratic.size(&[1 << 20], 4).derived, 64 * (100 + 4));
         let steps: OracleSpec = "(curves:cosines=10)@32".parse().expect("steps");
         assert_eq!(steps.size(&[5], 1).derived, 10 + 32);
     }

@@ -142,6 +142,9 @@ where
 /// Learning an example costs the square of the number of weights: beyond this it would dominate everything else.
 const MOST_WEIGHTS: usize = 400;
 
+/// Beyond so many coordinates of vectors it takes milliseconds.
+const MOST_KNOBS: usize = 256;
+
 impl OracleSpec {
     /// The paper's online oracle, for intervals.
     pub fn paper() -> Self {
@@ -200,8 +203,17 @@ impl OracleSpec {
         Self::Aggregation(vec![curves, least_squares])
     }
 
-    /// The default for vectors: `quadratic:cosines=64`, a [`QuadraticRegression`].
-    pub fn default_on_vectors(seed: u64) -> Self {
+    /// The default for vectors of `action_dim` coordinates: `quadratic:cosines=64`, a [`QuadraticRegression`].
+    ///
+    /// Beyond 256 coordinates it is `curves`, for least squares takes the square of their number.
+    pub fn default_on_vectors(action_dim: usize, seed: u64) -> Self {
+        if MOST_KNOBS < action_dim {
+            return Self::Curves {
+                cosines: 32,
+                hidden: [32, 32],
+                seed,
+            };
+        }
         Self::Quadratic {
             memory: None,
             cosines: 64,

@@ -56,37 +56,111 @@ fn weights_are_unbiased() {
 }
 
 #[test]
-fn the_density_is_known_at_every_action_and_integrates_to_one() {
+fn the_density_is_known_at_every_action() {
     let learner = Cube.learner(settings(0.02));
+    let mut bound = None;
     for event in 0..50 {
         let decision = learner.decide(event, &()).expect("an action");
         let stated = decision.propensity.density().expect("a density").get();
-        let known = learner
-            .density(&(), &decision.action, None)
-            .expect("no error");
-        assert_eq!(known.map(f64::to_bits), Some(stated.to_bits()));
+        let known = learner.density(&(), &decision.action, None);
+        assert_eq!(
+            known.expect("no error").map(f64::to_bits),
+            Some(stated.to_bits())
+        );
         learner.replay(&(), &decision).expect("the same bits");
+        bound = decision.largest_inverse_density;
     }
+    // Far from the best there is the share of the whole space alone: the bound is reached.
     let mut draws = Vectors::default();
     let mut rng = EventRng::new(5, 0, Stream::World);
-    learner.measure().sample(&(), 200_000, &mut rng, &mut draws);
-    // Regions below a thousandth of the space are met by too few draws: the rest is what μ sees of the others.
-    let densities: Vec<f64> = (0..draws.len())
-        .map(|place| {
-            learner
-                .density(&(), &draws.get(place), None)
-                .expect("no error")
-        })
-        .map(|density| density.expect("known"))
-        .collect();
-    let least = densities.iter().copied().fold(f64::INFINITY, f64::min);
-    let inverse = learner
-        .decide(0, &())
-        .expect("an action")
-        .largest_inverse_density;
-    assert!((least * inverse.expect("a bound") - 1.0).abs() < 1e-12);
+    learner.measure().sample(&(), 1_000, &mut rng, &mut draws);
+    let least = (0..draws.len())
+        .map(|place| learner.density(&(), &draws.get(place), None))
+        .map(|density| density.expect("no error").expect("known"))
+        .fold(f64::INFINITY, f64::min);
+    assert!((least * bound.expect("a bound") - 1.0).abs() < 1e-12);
     let other = Vector::new(&[0.5]).expect("finite");
     assert!(learner.density(&(), &other, None).is_err());
+}
+
+#[test]
+fn the_best_is_found() {
+    // A valley across the axes, with its minimum inside or outside of the box, in odd units.
+    let sides = [(-1e6, 1e6), (5.0, 5.001), (1e9, 1e9 + 1.0), (0.0, 3.0)];
+    let unit = move |a: &[f64]| -> [f64; 4] {
+        std::array::from_fn(|i| (a[i] - sides[i].0) / (sides[i].1 - sides[i].0))
+    };
+    for (middle, least) in [(0.3, 0.0), (1.2, 0.0008)] {
+        let loss = move |u: [f64; 4]| {
+            let (along, across) = (u[0] + u[1] - 2.0 * middle, u[0] - u[1]);
+            0.1 * along * along
+                + 0.01 * across * across
+                + 0.2 * (u[2] - 0.9).powi(2)
+                + 0.2 * (u[3] - middle).powi(2).min(0.5)
+        };
+        let oracle =
+            egret::FunctionOracle::new(move |(): &(), actions: &Vectors, out: &mut [f64]| {
+                for (out, row) in out.iter_mut().zip(actions.rows().chunks_exact(4)) {
+                    *out = loss(unit(row));
+                }
+            });
+        let measure = UniformBox::new(&sides).expect("in order");
+        let learner = egret::Learner::new(Box::new(measure), Box::new(oracle), settings(0.02));
+        let best = learner
+            .expect("good settings")
+            .best(&())
+            .expect("an action");
+        let found = loss(unit(&best));
+        // Uniform play loses 0.05 and 0.2 on average.
+        let possible = if middle < 1.0 {
+            least
+        } else {
+            0.1 * 0.4 * 0.4 + 0.2 * 0.04
+        };
+        assert!(found < possible + 1e-3, "{middle}: {found} {best:?}");
+    }
+}
+
+#[test]
+fn sides_far_from_zero_are_played() {
+    // Some thousand numbers in all: the smallest regions have none but their ends.
+    let low = 1e12;
+    let sides = [(low, low + 0.5), (0.0, 1.0)];
+    let mut model = Model::new(UniformBox::new(&sides).expect("in order"), 0).expect("a model");
+    let x = Context::dense(vec![]).expect("empty");
+    for event in 0..200 {
+        let decision = model.decide(event, &x).expect("an action");
+        assert!((low..=low + 0.5).contains(&decision.action[0]));
+        let loss = Loss::new(decision.action[1]).expect("in range");
+        model
+            .learn(&decision.observed(&x, loss))
+            .expect("a good event");
+    }
+}
+
+#[test]
+fn very_many_knobs_and_features_have_a_default() {
+    // Regions of so many sides would be too few, and least squares too large.
+    let sides = vec![(0.0, 1.0); 2_000];
+    let mut model = Model::new(UniformBox::new(&sides).expect("in order"), 1).expect("a model");
+    let x = Context::dense(vec![0.5]).expect("finite");
+    let decision = model.decide(0, &x).expect("an action");
+    assert!(decision.capped_igw.is_some());
+    let loss = Loss::new(0.5).expect("in range");
+    model
+        .learn(&decision.observed(&x, loss))
+        .expect("a good event");
+    // A user's id among the features of a context.
+    let square = UniformBox::new(&[(0.0, 1.0); 2]).expect("in order");
+    let model = Model::new(square, 1 << 20).expect("a model");
+    let id = Context::sparse(1 << 20, vec![(77_777, 1.0)]).expect("in range");
+    assert!(
+        model
+            .decide(0, &id)
+            .expect("an action")
+            .capped_igw
+            .is_none()
+    );
 }
 
 /// A bowl whose middle moves with the context, with noise; returns the mean loss of the last quarter.

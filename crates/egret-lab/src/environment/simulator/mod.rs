@@ -130,8 +130,8 @@ impl<M: LossModel> Environment<M::Action> for Simulator<M> {
     fn default_oracle(&self, seed: u64) -> OracleSpec {
         match self.model.action_dim() {
             None => OracleSpec::default_on_interval(seed),
-            Some(_) if TypeId::of::<M::Action>() == TypeId::of::<Vector>() => {
-                OracleSpec::default_on_vectors(seed)
+            Some(dim) if TypeId::of::<M::Action>() == TypeId::of::<Vector>() => {
+                OracleSpec::default_on_vectors(dim, seed)
             }
             Some(dim) => OracleSpec::default_on_features(self.context_dim(), dim, seed),
         }

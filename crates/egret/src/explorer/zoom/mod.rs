@@ -164,11 +164,9 @@ impl Zoom {
 
 /// 3K √(1 + n)/(σd).
 fn gamma(learned: &Learned, count: usize, dim: usize) -> f64 {
-    let sigma = learned
-        .squared_error
-        .unwrap_or(0.25)
-        .clamp(1e-6, 0.25)
-        .sqrt();
+    // As in the schedules: losses are not predicted better, and none vary more.
+    let variance = learned.squared_error.unwrap_or(0.25).clamp(1e-12, 0.25);
+    let sigma = variance.sqrt();
     let events = learned.events as f64;
     3.0 * count as f64 * (1.0 + events).sqrt() / (sigma * dim as f64)
 }

@@ -8,8 +8,8 @@ use crate::sampling::proposer::Proposals;
 /// A descent of f̂(x, ·) over vectors, from predictions alone.
 ///
 /// Each step predicts at the point and a little to both sides of it in each coordinate. A parabola through the three says how
-/// far to go in that coordinate; where there is none, it goes downhill. Of several lengths of this step, of the last step
-/// again and of the best single coordinate, the one with the least f̂ is taken. The sides come closer from step to step.
+/// far to go in that coordinate; where there is none, it goes downhill. Of several lengths of this step, of the step with
+/// half of the last one added, and of the best single coordinate, the one with the least f̂ is taken. The sides come closer from step to step.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Descent {
     point: Vec<f64>,

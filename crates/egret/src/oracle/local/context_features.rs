@@ -1,36 +1,24 @@
 use crate::codec::LoadError;
 use crate::event::Context;
-use crate::numeric::hash::mix;
-use crate::oracle::network::feature_scale::{self, FeatureScale};
+use crate::oracle::local::scaled_columns::ScaledColumns;
+use crate::oracle::network::feature_scale;
 
 /// φ(x), what least squares sees of a context, in any units.
 ///
 /// | features of a context | φ                                             |
 /// |-----------------------|-----------------------------------------------|
 /// | up to 31              | 1, s, s² − 1                                  |
-/// | up to 127             | 1, s                                          |
-/// | more                  | 1, s of 31 sums with signs that a hash gives  |
+/// | more                  | 1, s                                          |
 ///
-/// s are the features scaled by a [`FeatureScale`]. All but the 1 share a prior variance of 4 for any number of them.
+/// s are the [`ScaledColumns`] of the context. All but the 1 share a prior variance of 4 for any number of them.
 #[derive(Debug, Clone)]
 pub(crate) struct ContextFeatures {
     dim: usize,
-    scale: FeatureScale,
+    columns: ScaledColumns,
 }
 
 /// Squares are left out beyond.
 const MOST_SQUARED: usize = 31;
-
-/// Features are summed beyond: learning costs the square of their number.
-const MOST_COLUMNS: usize = 127;
-
-/// Into how many sums: a user's ids among many features are for networks, least squares keeps to the rest.
-const SUMS: usize = 31;
-
-/// How many numbers of a context are scaled.
-fn columns(dim: usize) -> usize {
-    if dim <= MOST_COLUMNS { dim } else { SUMS }
-}
 
 /// The prior variance of θ·φ without the constant, at a context whose features all are one deviation from their mean.
 const PRIOR_VARIANCE: f64 = 4.0;
@@ -40,7 +28,7 @@ impl ContextFeatures {
     pub(crate) fn new(dim: usize) -> Self {
         Self {
             dim,
-            scale: FeatureScale::new(0..columns(dim)),
+            columns: ScaledColumns::new(0..dim),
         }
     }
 
@@ -49,81 +37,55 @@ impl ContextFeatures {
         self.dim
     }
 
-    /// How many columns of φ are scaled features, after the 1.
-    pub(crate) fn columns(dim: usize) -> usize {
-        columns(dim)
-    }
-
-    /// What each of them is multiplied by, so that all share the prior variance.
-    pub(crate) fn factor(dim: usize) -> f64 {
-        (PRIOR_VARIANCE / (Self::len(dim) - 1).max(1) as f64).sqrt()
-    }
-
     /// The length of φ.
     pub(crate) fn len(dim: usize) -> usize {
         let squares = if dim <= MOST_SQUARED { dim } else { 0 };
-        1 + columns(dim) + squares
+        1 + ScaledColumns::count(dim) + squares
     }
 
     /// Updates the scale with one more context; `phi` is scratch space.
     pub(crate) fn look_at(&mut self, x: &Context, phi: &mut [f64]) {
-        let columns = self.scale.dim();
-        match self.folded(x) {
-            Some(sums) => self.scale.add_values(&sums),
-            None => self.scale.add(x, &mut phi[..columns]),
-        }
+        self.columns.look_at(x, phi);
     }
 
     /// Writes φ(x).
     pub(crate) fn fill(&self, x: &Context, phi: &mut [f64]) {
-        let columns = self.scale.dim();
         let (one, rest) = phi.split_at_mut(1);
         one[0] = 1.0;
-        let (plain, squares) = rest.split_at_mut(columns);
-        let mut scaled = [0.0; MOST_COLUMNS];
-        let scaled = &mut scaled[..columns];
-        match self.folded(x) {
-            Some(sums) => self.scale.apply_to(&sums, scaled),
-            None => self.scale.apply(x, scaled),
-        }
-        for (plain, &s) in plain.iter_mut().zip(&*scaled) {
-            *plain = f64::from(s);
-        }
+        let (plain, squares) = rest.split_at_mut(self.columns.len());
+        self.columns.fill(x, plain);
         for (square, s) in squares.iter_mut().zip(&*plain) {
             *square = s * s - 1.0;
         }
-        let factor = Self::factor(self.dim);
+        let factor = self.factor();
         for value in rest {
             *value *= factor;
         }
     }
 
-    /// The sums of a context with too many features; none if there are few.
-    fn folded(&self, x: &Context) -> Option<[f64; SUMS]> {
-        if self.dim <= MOST_COLUMNS {
-            return None;
-        }
-        let mut sums = [0.0; SUMS];
-        x.for_each(|feature, value| {
-            if feature < self.dim {
-                let bits = mix(feature as u64);
-                let sign = if bits >> 63 == 0 { 1.0 } else { -1.0 };
-                sums[bits as usize % SUMS] += sign * value;
-            }
-        });
-        Some(sums)
+    /// s, from a φ.
+    pub(crate) fn scaled<'a>(&self, phi: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+        let undo = 1.0 / self.factor();
+        phi[1..][..self.columns.len()]
+            .iter()
+            .map(move |value| undo * value)
+    }
+
+    /// What all but the 1 are multiplied by, so that they share the prior variance.
+    fn factor(&self) -> f64 {
+        (PRIOR_VARIANCE / (Self::len(self.dim) - 1).max(1) as f64).sqrt()
     }
 
     pub(crate) fn state(&self) -> &feature_scale::State {
-        self.scale.state()
+        self.columns.state()
     }
 
     pub(crate) fn check(&self, state: &feature_scale::State) -> Result<(), LoadError> {
-        self.scale.check(state)
+        self.columns.check(state)
     }
 
     pub(crate) fn restore(&mut self, state: feature_scale::State) {
-        self.scale.restore(state);
+        self.columns.restore(state);
     }
 }
 
@@ -169,7 +131,7 @@ mod tests {
         let dim = 1000;
         let features = looked(dim, 1.0);
         let nothing = filled(&features, &Context::sparse(dim, vec![]).expect("sorted"));
-        assert_eq!(nothing.len(), 1 + SUMS);
+        assert_eq!(nothing.len(), 1 + ScaledColumns::count(dim));
         for feature in 0..dim as u32 {
             let x = Context::sparse(dim, vec![(feature, 1.0)]).expect("sorted");
             let changed = filled(&features, &x);

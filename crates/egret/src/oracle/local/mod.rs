@@ -3,3 +3,4 @@
 pub(crate) mod context_features;
 pub(crate) mod least_squares;
 pub(crate) mod regression;
+pub(crate) mod scaled_columns;
