@@ -254,7 +254,7 @@ impl ContextNetwork {
                 }
                 Input::Wide(layer) => {
                     apply(self.layers[0], &self.parameters, &[], h1, 1);
-                    layer.add(x, &mut scratch[..own], h1, |_, _| {});
+                    layer.add(x, &mut scratch[..own], h1);
                 }
             }
             for later in &self.later {

@@ -131,7 +131,7 @@ impl LaterColumns {
                 dense.scale.apply(x, scratch);
                 add_product(scratch, &dense.weights, out);
             }
-            Input::Wide(layer) => layer.add(x, scratch, out, |_, _| {}),
+            Input::Wide(layer) => layer.add(x, scratch, out),
         }
     }
 

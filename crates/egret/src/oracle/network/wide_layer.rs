@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rand_philox::splitmix64;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use crate::codec::{LoadError, saved_state};
 use crate::event::Context;
@@ -44,7 +45,7 @@ pub(crate) struct WideLayer {
     /// The weights by slot.
     rows: Vec<f32>,
     /// What the current step learns from.
-    present: Vec<Present>,
+    present: PresentFeatures,
     /// The slots in it, each once, and their gradients in the same order.
     touched: Vec<u32>,
     gradient: Vec<f32>,
@@ -87,13 +88,19 @@ impl Feature {
 
 const NO_ROW: u32 = u32::MAX;
 
-/// A feature of one of the contexts of a step.
+/// A feature of a context, or of one of the contexts of a step.
 #[derive(Debug, Clone, Copy)]
 struct Present {
-    slot: u32,
+    feature: u32,
     place: u32,
-    value: f32,
+    value: f64,
+    /// None before it was learned from.
+    slot: Option<u32>,
+    /// s.
+    scaled: f32,
 }
+
+type PresentFeatures = SmallVec<[Present; 32]>;
 
 /// What is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,9 +116,6 @@ const TYPICAL: f64 = 32.0;
 
 /// Features are clipped at this many rms.
 const CUT_OFF: f64 = 4.0;
-
-/// How many features are looked up together, so that memory answers for all at once.
-const BLOCK: usize = 32;
 
 /// How much faster rows learn than the other layers.
 const FASTER: f64 = 3.0;
@@ -132,7 +136,7 @@ impl WideLayer {
             slots: HashMap::default(),
             features: Vec::new(),
             rows: Vec::new(),
-            present: Vec::new(),
+            present: PresentFeatures::new(),
             touched: Vec::new(),
             gradient: Vec::new(),
             spare: vec![0.0; outputs],
@@ -142,15 +146,6 @@ impl WideLayer {
     /// Which features it reads.
     pub(crate) fn range(&self) -> &Range<usize> {
         &self.range
-    }
-
-    /// Calls `visit` for the features that are present.
-    fn for_each_present(&self, x: &Context, mut visit: impl FnMut(u32, f64)) {
-        x.for_each(|feature, value| {
-            if value != 0.0 && self.range.contains(&feature) {
-                visit(feature as u32, value);
-            }
-        });
     }
 
     /// Counts one more context, and gives features met for the first time a row.
@@ -191,123 +186,66 @@ impl WideLayer {
         Some(slot)
     }
 
-    /// out ← out + W s(x). `spare` is scratch space as long as `out`. Calls `met(slot, s)` for each feature with a row.
-    pub(crate) fn add(
-        &self,
-        x: &Context,
-        spare: &mut [f32],
-        out: &mut [f32],
-        mut met: impl FnMut(u32, f32),
-    ) {
-        let mut present = 0_u32;
-        self.for_each_present(x, |_, _| present += 1);
-        let shrink = (TYPICAL / f64::from(present)).sqrt().min(1.0);
-        let mut block = [(0, 0.0); BLOCK];
-        let mut held = 0;
-        self.for_each_present(x, |feature, value| {
-            block[held] = (feature, value);
-            held += 1;
-            if held == BLOCK {
-                self.add_block(&block, shrink, spare, out, &mut met);
-                held = 0;
-            }
-        });
-        self.add_block(&block[..held], shrink, spare, out, &mut met);
-    }
-
-    fn add_block(
-        &self,
-        block: &[(u32, f64)],
-        shrink: f64,
-        spare: &mut [f32],
-        out: &mut [f32],
-        met: &mut impl FnMut(u32, f32),
-    ) {
-        let mut slots = [None; BLOCK];
-        for (slot, (feature, _)) in slots.iter_mut().zip(block) {
-            *slot = self.slots.get(feature).copied();
-        }
-        for (&slot, &(feature, value)) in slots.iter().zip(block) {
-            let scaled =
-                |inverse: f64| ((value * inverse).clamp(-CUT_OFF, CUT_OFF) * shrink) as f32;
-            match slot {
-                Some(slot) => {
-                    let value = scaled(self.features[slot as usize].inverse);
-                    add_row(value, self.weights(slot), out);
-                    met(slot, value);
-                }
-                None => {
-                    draw(self.seed, feature, spare);
-                    add_row(scaled(1.0), spare, out);
-                }
-            }
-        }
+    /// out ← out + W s(x). `spare` is scratch space as long as `out`.
+    pub(crate) fn add(&self, x: &Context, spare: &mut [f32], out: &mut [f32]) {
+        let mut present = PresentFeatures::new();
+        self.find(&[x], &mut present);
+        add_rows(self, &present, spare, out);
     }
 
     /// As [`add`](Self::add) for each context of a step, row after row.
     pub(crate) fn add_step(&mut self, xs: [&Context; STEP], out: &mut [f32]) {
         let mut present = std::mem::take(&mut self.present);
         let mut spare = std::mem::take(&mut self.spare);
-        present.clear();
-        for (place, (x, out)) in xs
-            .iter()
-            .zip(out.chunks_exact_mut(self.outputs))
-            .enumerate()
-        {
-            self.add(x, &mut spare, out, |slot, value| {
-                present.push(Present {
-                    slot,
-                    place: place as u32,
-                    value,
-                });
-            });
-        }
+        self.find(&xs, &mut present);
+        add_rows(self, &present, &mut spare, out);
         self.present = present;
         self.spare = spare;
     }
 
+    /// The features present in some contexts. Each loop asks memory for all of them at once.
+    fn find(&self, xs: &[&Context], present: &mut PresentFeatures) {
+        present.clear();
+        let mut shrink = [1.0; STEP];
+        for (place, x) in (0..).zip(xs) {
+            let start = present.len();
+            x.for_each(|feature, value| {
+                if value != 0.0 && self.range.contains(&feature) {
+                    present.push(Present {
+                        feature: feature as u32,
+                        place,
+                        value,
+                        slot: None,
+                        scaled: 0.0,
+                    });
+                }
+            });
+            let count = present.len() - start;
+            shrink[place as usize] = (TYPICAL / count as f64).sqrt().min(1.0);
+        }
+        for present in present.iter_mut() {
+            present.slot = self.slots.get(&present.feature).copied();
+        }
+        for present in present.iter_mut() {
+            let slot = present.slot;
+            let inverse = slot.map_or(1.0, |slot| self.features[slot as usize].inverse);
+            let value = (present.value * inverse).clamp(-CUT_OFF, CUT_OFF);
+            present.scaled = (value * shrink[present.place as usize]) as f32;
+        }
+    }
+
     /// The gradient after [`add_step`](Self::add_step), from the derivatives by its outputs; whether Adam accepts it.
     pub(crate) fn differentiate(&mut self, slopes: &[f32]) -> bool {
-        let m = self.outputs;
-        self.touched.clear();
-        self.gradient.clear();
-        for &Present { slot, place, value } in &self.present {
-            let feature = &mut self.features[slot as usize];
-            if feature.row == NO_ROW {
-                feature.row = self.touched.len() as u32;
-                self.touched.push(slot);
-                self.gradient.resize(self.gradient.len() + m, 0.0);
-            }
-            let gradient = &mut self.gradient[feature.row as usize * m..][..m];
-            add_row(value, &slopes[place as usize * m..][..m], gradient);
-        }
-        for &slot in &self.touched {
-            self.features[slot as usize].row = NO_ROW;
-        }
+        add_up(self, slopes);
         Adam::accepts(&self.gradient)
     }
 
     /// One step down an accepted gradient.
     pub(crate) fn step(&mut self, rate: f64) {
-        let m = self.outputs;
-        for (&slot, gradient) in self.touched.iter().zip(self.gradient.chunks_exact(m)) {
-            let square = f64::from(dot(gradient, gradient)) / m as f64;
-            // Its square may vanish too: nothing to follow.
-            if square == 0.0 {
-                continue;
-            }
-            let met = &mut self.features[slot as usize].met;
-            met.steps += 1;
-            met.v += (square - met.v) * SHARE.max(1.0 / met.steps as f64);
-            let factor = -FASTER * rate / met.v.max(0.01 * square).sqrt();
-            add_row(
-                factor as f32,
-                gradient,
-                &mut self.rows[slot as usize * m..][..m],
-            );
-        }
+        step(self, rate);
     }
 
+    #[inline(always)]
     fn weights(&self, slot: u32) -> &[f32] {
         &self.rows[slot as usize * self.outputs..][..self.outputs]
     }
@@ -372,8 +310,69 @@ fn draw(seed: u64, feature: u32, out: &mut [f32]) {
 /// How many are drawn at a time.
 const DRAWN: usize = 32;
 
-/// out ← out + value · row.
+/// out ← out + Σ s · row for each context, with starting weights for features without a row.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn add_rows(layer: &WideLayer, present: &[Present], spare: &mut [f32], out: &mut [f32]) {
+    let m = layer.outputs;
+    for present in present {
+        let out = &mut out[present.place as usize * m..][..m];
+        if let Some(slot) = present.slot {
+            add_row(present.scaled, layer.weights(slot), out);
+        } else {
+            draw(layer.seed, present.feature, spare);
+            add_row(present.scaled, spare, out);
+        }
+    }
+}
+
+/// The gradient of the rows that a step touched.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn add_up(layer: &mut WideLayer, slopes: &[f32]) {
+    let m = layer.outputs;
+    layer.touched.clear();
+    layer.gradient.clear();
+    for present in &layer.present {
+        let Some(slot) = present.slot else { continue };
+        let feature = &mut layer.features[slot as usize];
+        let slopes = &slopes[present.place as usize * m..][..m];
+        let value = present.scaled;
+        if feature.row == NO_ROW {
+            feature.row = layer.touched.len() as u32;
+            layer.touched.push(slot);
+            layer
+                .gradient
+                .extend(slopes.iter().map(|slope| value * slope));
+        } else {
+            let gradient = &mut layer.gradient[feature.row as usize * m..][..m];
+            add_row(value, slopes, gradient);
+        }
+    }
+    for &slot in &layer.touched {
+        layer.features[slot as usize].row = NO_ROW;
+    }
+}
+
+/// Moves the rows that a step touched.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn step(layer: &mut WideLayer, rate: f64) {
+    let m = layer.outputs;
+    for (&slot, gradient) in layer.touched.iter().zip(layer.gradient.chunks_exact(m)) {
+        let square = f64::from(dot(gradient, gradient)) / m as f64;
+        // Its square may vanish too: nothing to follow.
+        if square == 0.0 {
+            continue;
+        }
+        let met = &mut layer.features[slot as usize].met;
+        met.steps += 1;
+        met.v += (square - met.v) * SHARE.max(1.0 / met.steps as f64);
+        let factor = -FASTER * rate / met.v.max(0.01 * square).sqrt();
+        let row = &mut layer.rows[slot as usize * m..][..m];
+        add_row(factor as f32, gradient, row);
+    }
+}
+
+/// out ← out + value · row.
+#[inline(always)]
 pub(crate) fn add_row(value: f32, row: &[f32], out: &mut [f32]) {
     for (out, entry) in out.iter_mut().zip(row) {
         *out += value * entry;
@@ -434,7 +433,7 @@ mod tests {
     /// W s(x).
     fn sums(layer: &WideLayer, x: &Context) -> [f64; OUTPUTS] {
         let mut out = [0.0; OUTPUTS];
-        layer.add(x, &mut [0.0; OUTPUTS], &mut out, |_, _| {});
+        layer.add(x, &mut [0.0; OUTPUTS], &mut out);
         out.map(f64::from)
     }
 
