@@ -2,22 +2,20 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use egret_jobs::LogSource;
 use egret_jobs::audit::{AuditReport, AuditRequest, audit as run};
 use egret_offline::TestRow;
 use egret_report::numerals::thousands;
 use egret_report::{Axis, ChartError, Colour, Line, LineChart, Picture, Section};
 
+use crate::log_args::LogArgs;
 use crate::plot::Plot;
 use crate::progress::JobBar;
-use crate::protect_inputs::protect_inputs;
 
 /// What `egret audit` is told.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// Logs in the order they were written: files of Parquet, JSON lines or dsjson, and folders of them
-    #[arg(required = true, value_name = "LOG")]
-    logs: Vec<PathBuf>,
+    #[command(flatten)]
+    log: LogArgs,
     /// A saved model; may be given many times
     #[arg(long = "model", value_name = "FILE")]
     models: Vec<PathBuf>,
@@ -36,9 +34,6 @@ pub struct AuditArgs {
     /// No logged density can be smaller than this, whatever the action: shows densities that are too large
     #[arg(long, value_name = "P")]
     least_density: Option<f64>,
-    /// Skip bad rows; write them to this file
-    #[arg(long, value_name = "FILE")]
-    skip_bad: Option<PathBuf>,
     /// Print one JSON object and nothing else
     #[arg(long)]
     json: bool,
@@ -49,6 +44,8 @@ pub struct AuditArgs {
 
 /// What `--help` adds.
 pub const HELP: &str = "\
+Logs are given in the order in which they were written.
+
 Exit code: 0 if no fault is found, 3 if there is one, 1 if the log could not be read.
 
 Examples, after `egret demo`:
@@ -60,17 +57,11 @@ Examples, after `egret demo`:
 /// Audits the log: what to print, and whether a fault was found.
 pub fn audit(args: &AuditArgs) -> Result<(String, bool)> {
     let plot = Plot::of(args.plot.as_deref())?;
-    let outputs = [
-        ("--plot", args.plot.as_deref()),
-        ("--skip-bad", args.skip_bad.as_deref()),
-    ];
-    let inputs = args.logs.iter().chain(&args.models);
-    protect_inputs(&outputs, inputs.map(PathBuf::as_path))?;
+    let outputs = [("--plot", args.plot.as_deref())];
+    args.log
+        .protect(&outputs, args.models.iter().map(PathBuf::as_path))?;
     let request = AuditRequest {
-        log: LogSource {
-            skip_bad: args.skip_bad.clone(),
-            ..LogSource::new(&args.logs)
-        },
+        log: args.log.source(),
         models: args.models.clone(),
         model_folder: args.folder.clone(),
         relearn: args.relearn,

@@ -11,16 +11,15 @@ use serde::Serialize;
 
 use crate::plot::Plot;
 use crate::progress::JobBar;
-use crate::protect_inputs::protect_inputs;
 use crate::training_args::{
-    LogArgs, MethodName, ORACLES, OracleText, TrainingArgs, counted, differing,
+    MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
 };
 
 /// What `egret learn` is told.
 #[derive(Debug, Args)]
 pub struct LearnArgs {
     #[command(flatten)]
-    log: LogArgs,
+    log: TrainingLogArgs,
     /// Where the model goes
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -73,9 +72,8 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
     let outputs = [
         ("-o", Some(args.output.as_path())),
         ("--plot", args.plot.as_deref()),
-        ("--skip-bad", args.log.skip_bad.as_deref()),
     ];
-    protect_inputs(&outputs, args.log.inputs())?;
+    args.log.log.protect(&outputs, args.log.others())?;
     let request = request(args)?;
     let bar = JobBar::new("reading the log", args.json);
     let (model, report) = train(&request, &bar)?;

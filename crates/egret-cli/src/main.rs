@@ -7,6 +7,7 @@ mod evaluate;
 mod lab;
 mod learn;
 mod log;
+mod log_args;
 mod plot;
 mod progress;
 mod protect_inputs;
@@ -112,7 +113,6 @@ fn explained(error: &anyhow::Error) -> String {
         return format!("{error:#}");
     };
     let flag = match *field {
-        "interval" => "--low and --high".to_owned(),
         "log" => "LOG".to_owned(),
         "model_folder" => "--models".to_owned(),
         "output" => "-o".to_owned(),

@@ -10,16 +10,15 @@ use egret_report::{Section, output};
 use crate::evaluate::{ForestRow, forest};
 use crate::plot::Plot;
 use crate::progress::JobBar;
-use crate::protect_inputs::protect_inputs;
 use crate::training_args::{
-    LogArgs, MethodName, ORACLES, OracleText, TrainingArgs, counted, differing,
+    MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
 };
 
 /// What `egret select` is told.
 #[derive(Debug, Args)]
 pub struct SelectArgs {
     #[command(flatten)]
-    log: LogArgs,
+    log: TrainingLogArgs,
     /// Where the winner goes
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -71,12 +70,9 @@ pub fn select(args: &SelectArgs) -> Result<String> {
     let outputs = [
         ("-o", Some(args.output.as_path())),
         ("--plot", args.plot.as_deref()),
-        ("--skip-bad", args.log.skip_bad.as_deref()),
     ];
-    protect_inputs(
-        &outputs,
-        args.log.inputs().chain(args.candidates.as_deref()),
-    )?;
+    let others = args.log.others().chain(args.candidates.as_deref());
+    args.log.log.protect(&outputs, others)?;
     let request = SelectRequest {
         from: args.log.source()?,
         candidates: candidates(args)?,

@@ -3,38 +3,30 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use egret::{FeatureCounts, OracleSpec, Space};
-use egret_jobs::LogSource;
+use egret::{FeatureCounts, OracleSpec};
 use egret_jobs::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
 use egret_offline::{Criterion, PointMasses, ServedPolicy, TrainingMethod};
 
+use crate::log_args::LogArgs;
+
 /// The log that is learned from.
 #[derive(Debug, Args)]
-pub struct LogArgs {
-    /// Logs: files of Parquet, JSON lines or dsjson, and folders of them
-    #[arg(required = true, value_name = "LOG")]
-    pub logs: Vec<PathBuf>,
-    /// The action space, where the log does not say it: interval:0,1 log:1000,1000000000 steps:5,50,0.5
-    /// normal:MEAN,SD,LOW,HIGH beta:A,B,LOW,HIGH box:0,1,0,5 sphere:3 simplex:1,1,1 items:100
-    #[arg(long, value_name = "SPACE")]
-    pub space: Option<Space>,
+pub struct TrainingLogArgs {
+    #[command(flatten)]
+    pub log: LogArgs,
     /// How named features become numbers: a feature schema as JSON [default: inferred from the log]
     #[arg(long, value_name = "FILE")]
     pub features: Option<PathBuf>,
     /// The features of items: a file with one line of comma-separated numbers for each item
     #[arg(long, value_name = "FILE")]
     pub embeddings: Option<PathBuf>,
-    /// Skip bad rows; write them to this file
-    #[arg(long, value_name = "FILE")]
-    pub skip_bad: Option<PathBuf>,
 }
 
-impl LogArgs {
-    /// The files and folders that are read.
-    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
-        let logs = self.logs.iter().map(PathBuf::as_path);
+impl TrainingLogArgs {
+    /// The files that are read beside the log.
+    pub fn others(&self) -> impl Iterator<Item = &Path> {
         let others = [&self.features, &self.embeddings];
-        logs.chain(others.into_iter().filter_map(Option::as_deref))
+        others.into_iter().filter_map(Option::as_deref)
     }
 
     pub fn source(&self) -> Result<TrainingLog> {
@@ -45,11 +37,8 @@ impl LogArgs {
                 .with_context(|| format!("--features: {} is not a feature schema", file.display()))
         });
         Ok(TrainingLog {
-            log: LogSource {
-                skip_bad: self.skip_bad.clone(),
-                ..LogSource::new(&self.logs)
-            },
-            space: self.space.clone(),
+            log: self.log.source(),
+            space: None,
             features: features.transpose()?,
             embeddings: self.embeddings.clone(),
         })

@@ -47,9 +47,6 @@ pub fn convert(
     let format = format_of(request.format, &request.output)?;
     let mut reader = request.log.reader()?;
     let mut writer = Writer::create(&request.output, format)?;
-    if let Some((low, high)) = request.log.interval {
-        writer = writer.with_interval(low, high);
-    }
     let mut rows = 0_u64;
     while let Some(record) = reader.next() {
         let mut record = record?;
@@ -100,11 +97,14 @@ pub(crate) fn format_of(
     asked: Option<Format>,
     output: &std::path::Path,
 ) -> Result<Format, JobError> {
-    asked.or_else(|| Format::of_name(output)).ok_or_else(|| {
-        let problem = format!(
-            "{}: end the name in .parquet, .jsonl or .dsjson, or give the format",
-            output.display()
-        );
-        JobError::request("output", problem)
-    })
+    let known = asked.or_else(|| Format::of_name(output));
+    known
+        .filter(|format| *format != Format::Csv)
+        .ok_or_else(|| {
+            let problem = format!(
+                "{}: end the name in .parquet, .jsonl or .dsjson, or give the format",
+                output.display()
+            );
+            JobError::request("output", problem)
+        })
 }

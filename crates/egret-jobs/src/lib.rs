@@ -8,6 +8,7 @@
 //! | which of many candidates is best?                    | [`select`](select::select)                 |
 //! | what is in the log?                                  | [`summarize`](summarize::summarize), [`head`](head::head) |
 //! | which rows of the log are bad?                       | [`check`](check::check)                    |
+//! | which column of a table is what?                     | [`propose`](propose::propose)              |
 //! | what would the model do for these contexts?          | [`decide`](decide::decide)                 |
 //! | the log in another format, or many logs as one       | [`convert`](convert::convert), [`merge`](merge::merge) |
 //!
@@ -17,6 +18,7 @@
 
 pub mod audit;
 pub mod check;
+mod confidence;
 pub mod convert;
 pub mod decide;
 mod error;
@@ -27,6 +29,7 @@ mod log_source;
 pub mod merge;
 mod policy_spec;
 mod progress;
+pub mod propose;
 mod running_medians;
 mod saved_model;
 pub mod select;

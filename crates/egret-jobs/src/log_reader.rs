@@ -17,6 +17,8 @@ pub(crate) struct LogReader {
     pub space: Option<Arc<Space>>,
     /// The objective of the first record: losses if it says none.
     pub objective: Objective,
+    /// What densities of the first file were multiplied by: 1 unless they are per unit.
+    pub unit: f64,
     rows: u64,
 }
 
@@ -29,6 +31,7 @@ impl LogReader {
             kind: first.action.kind(),
             space: first.mu.clone(),
             objective: first.objective.unwrap_or_default(),
+            unit: reader.density_unit(),
             first_place: place_of(&reader),
             first: Some(first),
             reader,

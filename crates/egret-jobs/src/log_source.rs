@@ -1,7 +1,6 @@
 use std::path::PathBuf;
 
-use egret::Space;
-use egret_log::{OnBad, Reader};
+use egret_log::{LogMapping, OnBad, Reader};
 use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
@@ -11,12 +10,13 @@ use crate::log_reader::LogReader;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogSource {
-    /// Files of Parquet, JSON lines or dsjson, and folders of them, in order.
+    /// Files of Parquet, CSV, JSON lines or dsjson, and folders of them, in order; `-` is the standard input.
     pub paths: Vec<PathBuf>,
     /// Bad rows are skipped and written to this file. Without it the first bad row is an error.
     pub skip_bad: Option<PathBuf>,
-    /// The interval of the actions, for dsjson that does not say it.
-    pub interval: Option<(f64, f64)>,
+    /// Which columns are what, and the action space, where the files do not say it. What it leaves open, a file of TOML
+    /// beside the log may say.
+    pub mapping: LogMapping,
 }
 
 impl LogSource {
@@ -42,14 +42,23 @@ impl LogSource {
             None => OnBad::Stop,
             Some(file) => OnBad::Skip(file.clone()),
         };
-        let mut reader = Reader::open(&self.paths, on_bad)?;
-        if let Some((low, high)) = self.interval {
-            let space = Space::Interval { low, high };
+        if let Some(space) = &self.mapping.space {
             let checked = space.check();
-            checked.map_err(|error| JobError::request("interval", error))?;
-            reader = reader.with_interval(low, high);
+            checked.map_err(|error| JobError::request("space", error))?;
         }
-        Ok(reader)
+        Ok(Reader::open_mapped(
+            &self.paths,
+            on_bad,
+            self.mapping.clone(),
+        )?)
+    }
+
+    /// Whether the files can be looked into before they are read: a pipe cannot.
+    pub(crate) fn can_be_read_twice(&self) -> bool {
+        self.paths.iter().all(|path| {
+            let found = path.metadata();
+            path.as_os_str() != "-" && found.is_ok_and(|found| found.is_file() || found.is_dir())
+        })
     }
 
     /// Opens the log and looks at its first record.

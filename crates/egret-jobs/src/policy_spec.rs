@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use egret::{ShortText, ShortTextError};
+use egret_log::nearest;
 use egret_offline::KernelShape;
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +102,16 @@ pub struct NamedPolicy {
     pub policy: PolicySpec,
 }
 
+/// The names that a policy's text can begin with.
+const POLICIES: [&str; 6] = [
+    "uniform",
+    "best-of",
+    "smooth",
+    "capped-igw",
+    "column",
+    "kernel",
+];
+
 fn epanechnikov() -> KernelShape {
     KernelShape::Epanechnikov
 }
@@ -155,6 +166,8 @@ impl FromStr for PolicySpec {
             other => {
                 return Err(PolicyTextError::Unknown {
                     name: other.to_owned(),
+                    meant: nearest(other, POLICIES)
+                        .map_or(String::new(), |meant| format!(" (did you mean {meant}?)")),
                 });
             }
         };
@@ -258,11 +271,13 @@ impl FromStr for NamedPolicy {
 pub enum PolicyTextError {
     /// No policy has this name.
     #[error(
-        "no policy is called {name:?}, expected uniform, best-of, smooth, capped-igw, column or kernel"
+        "no policy is called {name:?}{meant}; expected uniform, best-of, smooth, capped-igw, column or kernel"
     )]
     Unknown {
         /// What was read.
         name: String,
+        /// What may have been meant, if anything is near.
+        meant: String,
     },
     /// The name before = is empty.
     #[error("the name before = is empty")]

@@ -9,10 +9,11 @@ use egret_offline::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::confidence::confidence;
 use crate::error::JobError;
 use crate::progress::{Progress, Step};
 use crate::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
-use crate::training::{TrainingEvents, check_level};
+use crate::training::TrainingEvents;
 
 /// Which candidates, and what they learn from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -103,7 +104,7 @@ pub fn select(
     progress: &dyn Progress,
 ) -> Result<(AnyModel, SelectReport), JobError> {
     request.split.checked(request.seed)?;
-    check_level(request.level)?;
+    confidence(request.level)?;
     let log = request.from.open()?;
     for_kind!(log.kind(), A => select_kind(request, log.read::<A>(progress)?, progress))
 }

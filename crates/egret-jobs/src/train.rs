@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::training::{CandidateRequest, Counts, SplitRequest, TrainingLog};
 
+use crate::confidence::confidence;
 use crate::error::JobError;
 use crate::progress::{Progress, Step, tell};
-use crate::training::{TrainingEvents, check_level};
+use crate::training::TrainingEvents;
 
 /// What is learned from, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,7 +95,7 @@ pub fn train(
     progress: &dyn Progress,
 ) -> Result<(AnyModel, TrainReport), JobError> {
     request.split.checked(request.seed)?;
-    check_level(request.level)?;
+    confidence(request.level)?;
     let log = request.from.open()?;
     for_kind!(log.kind(), A => train_kind(request, log.read::<A>(progress)?, progress))
 }

@@ -1,8 +1,10 @@
-use std::fs::File;
-use std::io::{self, Read};
+use std::ffi::OsStr;
+use std::io::{self, BufRead as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use crate::input::Input;
 
 /// How a file holds records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -15,37 +17,52 @@ pub enum Format {
     JsonLines,
     /// dsjson, as Vowpal Wabbit reads it.
     DsJson,
+    /// CSV with a line of names: read with a [`LogMapping`](crate::LogMapping), and not written.
+    Csv,
 }
 
 impl Format {
-    /// By the ending of the name.
+    /// By the ending of the name; `.gz` and `.zst` after it do not count.
     pub fn of_name(path: &Path) -> Option<Self> {
-        let ending = path.extension()?.to_str()?;
-        match ending.to_ascii_lowercase().as_str() {
+        let ending = |path: &Path| {
+            let ending = path.extension().and_then(OsStr::to_str)?;
+            Some(ending.to_ascii_lowercase())
+        };
+        let mut found = ending(path)?;
+        if ["gz", "zst"].contains(&found.as_str()) {
+            found = ending(Path::new(path.file_stem()?))?;
+        }
+        match found.as_str() {
             "parquet" | "pq" => Some(Self::Parquet),
             "jsonl" | "ndjson" => Some(Self::JsonLines),
             "dsjson" => Some(Self::DsJson),
+            "csv" | "tsv" => Some(Self::Csv),
             _ => None,
         }
     }
 
     /// By the ending of the name, or else by the first bytes.
     pub fn of_file(path: &Path) -> io::Result<Self> {
-        if let Some(format) = Self::of_name(path) {
-            return Ok(format);
+        match Self::of_name(path) {
+            Some(format) => Ok(format),
+            None => Ok(Self::of_bytes(Input::open(path)?.fill_buf()?)),
         }
-        let mut start = Vec::new();
-        File::open(path)?.take(1 << 16).read_to_end(&mut start)?;
+    }
+
+    /// By the first bytes: an object is JSON, and other text a table.
+    pub(crate) fn of_bytes(start: &[u8]) -> Self {
         if start.starts_with(b"PAR1") {
-            return Ok(Self::Parquet);
+            return Self::Parquet;
         }
+        let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+        let start = start.trim_ascii_start();
         let line = start.split(|&byte| byte == b'\n').next();
         let label = b"\"_label_ca\"";
         let has_label = |line: &[u8]| line.windows(label.len()).any(|part| part == label);
-        Ok(if line.is_some_and(has_label) {
-            Self::DsJson
-        } else {
-            Self::JsonLines
-        })
+        match start.first() {
+            Some(b'{') if line.is_some_and(has_label) => Self::DsJson,
+            Some(b'{' | b'[') | None => Self::JsonLines,
+            Some(_) => Self::Csv,
+        }
     }
 }

@@ -1,10 +1,12 @@
-//! The log of egret's decisions: Parquet, JSON lines, dsjson.
+//! The log of egret's decisions, and logs from elsewhere: Parquet, CSV, JSON lines, dsjson.
 //!
 //! | you want                                       | type                                           |
 //! |------------------------------------------------|------------------------------------------------|
 //! | one event: context, action, propensity, loss   | [`Record`]                                     |
 //! | to write records to a file                     | [`Writer`]                                     |
 //! | to read records from files and folders         | [`Reader`]                                     |
+//! | to say which column of a table is what         | [`LogMapping`]                                 |
+//! | the rows of a table, whatever they mean        | [`TableReader`]                                |
 //! | a few columns of numbers, fast                 | [`ColumnScan`]                                 |
 //! | many logs as one, in order of `seq`            | [`Merge`]                                      |
 //!
@@ -31,21 +33,28 @@
 //! ```
 
 mod format;
+mod input;
 mod json;
+mod mapping;
 mod merge;
 mod output_file;
 mod parquet;
 mod reader;
 mod record;
 mod scan;
+mod table;
+mod table_reader;
 mod writer;
 
 pub use format::Format;
+pub use mapping::{LogMapping, ValueRange, ValueRangeError, nearest, unit_of};
 pub use merge::Merge;
 pub use output_file::OutputFile;
 pub use reader::{OnBad, ReadError, Reader, Skipped};
 pub use record::{
-    Extra, LossSource, Mode, PHILOX, Record, RowError, Time, TimeError, VERSION, WriteError,
+    Cells, Extra, LossSource, Mode, PHILOX, Record, RowError, Time, TimeError, VERSION, WriteError,
 };
 pub use scan::{ColumnBatch, ColumnScan, NumberColumn};
+pub use table::typed_cell;
+pub use table_reader::TableReader;
 pub use writer::Writer;

@@ -1,10 +1,11 @@
-use std::fs::Permissions;
-use std::io::{self, Write};
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// A file that appears under its name only when it is complete. Until then it has a temporary name beside it.
+/// A file that appears under its name only when it is complete. Until then it has a temporary name beside it. Links are
+/// followed; what is no file, such as a device or a pipe, is written to at the end.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
@@ -24,13 +25,9 @@ impl OutputFile {
         &self.path
     }
 
-    /// On disk, and under its name; what was there before is replaced.
+    /// On disk, and under its name; a file that was there before is replaced.
     pub fn finish(self) -> io::Result<()> {
-        self.file.as_file().sync_all()?;
-        self.file
-            .persist(&self.path)
-            .map_err(|failed| failed.error)?;
-        Ok(())
+        place(self.file, &self.path)
     }
 }
 
@@ -44,8 +41,55 @@ impl Write for OutputFile {
     }
 }
 
-/// A temporary file in the same folder, with the permissions of any new file.
+/// Where a file goes.
+enum Destination {
+    /// Under this name.
+    File(PathBuf),
+    /// Into what is there already and is no file.
+    Node,
+}
+
+fn destination(path: &Path) -> io::Result<Destination> {
+    match fs::metadata(path) {
+        // A device may be a link to a file: the one that standard output goes to.
+        Ok(found) if !found.is_file() && !found.is_dir() || path.starts_with("/dev") => {
+            Ok(Destination::Node)
+        }
+        Ok(_) => path.canonicalize().map(Destination::File),
+        // A link to what is not there yet.
+        Err(_) if path.is_symlink() => {
+            let to = fs::read_link(path)?;
+            Ok(Destination::File(
+                path.parent().map_or(to.clone(), |folder| folder.join(to)),
+            ))
+        }
+        Err(_) => Ok(Destination::File(path.to_owned())),
+    }
+}
+
+/// Gives a finished file its name, or writes it to what is there and is no file.
+pub(crate) fn place(mut file: NamedTempFile, path: &Path) -> io::Result<()> {
+    match destination(path)? {
+        Destination::File(path) => {
+            file.as_file().sync_all()?;
+            file.persist(path).map_err(|failed| failed.error)?;
+        }
+        Destination::Node => {
+            file.flush()?;
+            file.rewind()?;
+            let mut node = OpenOptions::new().append(true).open(path)?;
+            io::copy(file.as_file_mut(), &mut node)?;
+        }
+    }
+    Ok(())
+}
+
+/// A temporary file in the folder where it will be, with the permissions of any new file.
 pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let path = match destination(path)? {
+        Destination::File(path) => path,
+        Destination::Node => std::env::temp_dir().join("output"),
+    };
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -68,4 +112,67 @@ fn rights() -> Option<Permissions> {
 #[cfg(not(unix))]
 fn rights() -> Option<Permissions> {
     None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Read as _;
+    use std::os::unix::fs::{FileTypeExt as _, symlink};
+
+    use super::*;
+
+    fn written(path: &Path) {
+        let mut file = OutputFile::create(path).expect("created");
+        file.write_all(b"whole").expect("written");
+        file.finish().expect("finished");
+    }
+
+    #[test]
+    fn links_are_followed_and_stay_links() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link, dangling) = (
+            folder.path().join("file"),
+            folder.path().join("link"),
+            folder.path().join("dangling"),
+        );
+        fs::write(&file, "old").expect("written");
+        symlink(&file, &link).expect("linked");
+        symlink("new", &dangling).expect("linked");
+        written(&link);
+        written(&dangling);
+        assert!(link.is_symlink() && dangling.is_symlink());
+        assert_eq!(fs::read(&file).expect("there"), b"whole");
+        assert_eq!(
+            fs::read(folder.path().join("new")).expect("there"),
+            b"whole"
+        );
+    }
+
+    #[test]
+    fn devices_and_pipes_are_written_to() {
+        written(Path::new("/dev/null"));
+        assert!(
+            fs::metadata("/dev/null")
+                .expect("there")
+                .file_type()
+                .is_char_device()
+        );
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo").success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || {
+                let mut text = String::new();
+                fs::File::open(pipe)
+                    .and_then(|mut pipe| pipe.read_to_string(&mut text))
+                    .expect("read");
+                text
+            }
+        });
+        written(&pipe);
+        assert_eq!(reader.join().expect("read"), "whole");
+        assert!(fs::metadata(&pipe).expect("there").file_type().is_fifo());
+    }
 }

@@ -1,31 +1,39 @@
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufRead as _, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use egret::Space;
 use serde_json::json;
 
 use crate::format::Format;
+use crate::input::{Input, is_stdin};
 use crate::json::{
     self, dsjson,
     line_source::{Decode, LineSource},
 };
+use crate::mapping::{LogMapping, source::MappedSource};
 use crate::output_file::OutputFile;
 use crate::parquet::source::ParquetSource;
 use crate::record::{Record, RowError, bad_row::BadRow};
+use crate::table::{NOT_FROM_PIPES, OpenError, Table};
 
 /// Reads the records of files and folders, in order. Memory does not grow with the log.
 ///
-/// A folder stands for its `*.parquet`, `*.jsonl` and `*.dsjson` files in order of name, and for those of its folders. The
-/// ending of a name tells the format; the first bytes do where it does not.
+/// A folder stands for its `*.parquet`, `*.jsonl` and `*.dsjson` files in order of name, and for those of its folders; for its
+/// `*.csv` too, where a [`LogMapping`] says what their columns are. The last part of a path may have `*` and `?` for the names
+/// of files; `-` is the standard input. The ending of a name tells the format; the first bytes do where it does not.
+///
+/// Records of a table need a mapping: [`open_mapped`](Self::open_mapped), or a file beside the table
+/// ([`LogMapping::places`]).
 pub struct Reader {
     files: VecDeque<(PathBuf, u64)>,
     source: Option<(Arc<Path>, u64, Source)>,
     on_bad: OnBad,
     aside: Option<BufWriter<OutputFile>>,
     skipped: u64,
-    dsjson: dsjson::Missing,
+    mapping: LogMapping,
     bytes: u64,
     done: u64,
     ended: bool,
@@ -51,16 +59,32 @@ pub struct Skipped {
 
 enum Source {
     Parquet(Box<ParquetSource>),
-    Lines(Box<LineSource>),
+    Lines(Box<LineSource<Record>>),
+    Mapped(Box<MappedSource>),
 }
 
 impl Reader {
     /// Finds the files; each is opened when its turn comes.
     pub fn open<P: AsRef<Path>>(inputs: &[P], on_bad: OnBad) -> Result<Self, ReadError> {
+        Self::open_mapped(inputs, on_bad, LogMapping::default())
+    }
+
+    /// Finds the files, which are tables or records: a mapping says which column is what. What it leaves open, a file beside
+    /// a table may say.
+    pub fn open_mapped<P: AsRef<Path>>(
+        inputs: &[P],
+        on_bad: OnBad,
+        mapping: LogMapping,
+    ) -> Result<Self, ReadError> {
         let mut files = VecDeque::new();
-        for file in expand(inputs)? {
-            let size = fs::metadata(&file).map_err(|source| ReadError::io(&file, source))?;
-            files.push_back((file, size.len()));
+        for file in expand_mapped(inputs, &mapping)? {
+            let size = match is_stdin(&file) {
+                true => 0,
+                false => fs::metadata(&file)
+                    .map_err(|source| ReadError::io(&file, source))?
+                    .len(),
+            };
+            files.push_back((file, size));
         }
         let aside = match &on_bad {
             OnBad::Stop => None,
@@ -75,16 +99,10 @@ impl Reader {
             on_bad,
             aside,
             skipped: 0,
-            dsjson: dsjson::Missing::default(),
+            mapping,
             done: 0,
             ended: false,
         })
-    }
-
-    /// The interval of the actions, for dsjson that does not say it.
-    pub fn with_interval(mut self, low: f64, high: f64) -> Self {
-        self.dsjson.interval = Some((low, high));
-        self
     }
 
     /// The share of the bytes that were read, for a progress bar.
@@ -93,6 +111,7 @@ impl Reader {
             let share = match source {
                 Source::Parquet(source) => source.progress(),
                 Source::Lines(source) => source.progress(),
+                Source::Mapped(source) => source.progress(),
             };
             share * *size as f64
         });
@@ -104,6 +123,7 @@ impl Reader {
         match &self.source {
             Some((_, _, Source::Parquet(source))) => source.row(),
             Some((_, _, Source::Lines(source))) => source.row(),
+            Some((_, _, Source::Mapped(source))) => source.row(),
             None => 0,
         }
     }
@@ -113,6 +133,14 @@ impl Reader {
         match &self.source {
             Some((file, _, _)) => file.clone(),
             None => Path::new("").into(),
+        }
+    }
+
+    /// What densities of the file in hand were multiplied by: the width of its space where they are per unit, else 1.
+    pub fn density_unit(&self) -> f64 {
+        match &self.source {
+            Some((_, _, Source::Mapped(source))) => source.unit(),
+            _ => 1.0,
         }
     }
 
@@ -180,7 +208,7 @@ impl Reader {
                 };
                 match self.open_file(&file) {
                     Ok(source) => self.source = Some((file.into(), size, source)),
-                    Err(ReadError::File { error, .. }) => {
+                    Err(ReadError::File { file, error }) => {
                         self.done += size;
                         let bad = BadRow {
                             row: 0,
@@ -198,6 +226,9 @@ impl Reader {
                 Source::Lines(source) => {
                     source.next().map_err(|error| ReadError::io(file, error))?
                 }
+                Source::Mapped(source) => {
+                    source.next().map_err(|error| ReadError::io(file, error))?
+                }
             };
             let bad = match next {
                 None => {
@@ -205,7 +236,10 @@ impl Reader {
                     self.source = None;
                     continue;
                 }
-                Some(Ok(record)) => return Ok(Some(Row::Good(Box::new(record)))),
+                Some(Ok(mut record)) => match settle(&mut record, self.mapping.space.as_ref()) {
+                    Ok(()) => return Ok(Some(Row::Good(Box::new(record)))),
+                    Err(error) => self.bad(&record, error),
+                },
                 Some(Err(bad)) => bad,
             };
             return Ok(Some(Row::Bad(self.file(), bad)));
@@ -224,24 +258,55 @@ impl Reader {
 
     fn open_file(&self, path: &Path) -> Result<Source, ReadError> {
         let io = |source| ReadError::io(path, source);
-        let format = Format::of_file(path).map_err(io)?;
-        let file = File::open(path).map_err(io)?;
-        let decode: Decode = match format {
-            Format::Parquet => {
-                let source = ParquetSource::open(file).map_err(|error| ReadError::File {
-                    file: path.to_owned(),
-                    error,
-                })?;
+        let refused = |error| ReadError::File {
+            file: path.to_owned(),
+            error,
+        };
+        let mapping = self.mapping.or(&beside(path)?);
+        let as_table = |table: Result<Table, OpenError>| {
+            let table = table.map_err(|error| ReadError::open(path, error))?;
+            let source = MappedSource::new(table, &mapping).map_err(refused)?;
+            Ok(Source::Mapped(Box::new(source)))
+        };
+        let named = Format::of_name(path);
+        if let Some(format) = named
+            && (format == Format::Csv || mapping.names_columns() && format != Format::DsJson)
+        {
+            return as_table(Table::open_as(path, format));
+        }
+        if named == Some(Format::Parquet) {
+            let source = ParquetSource::open(File::open(path).map_err(io)?).map_err(refused)?;
+            return Ok(Source::Parquet(Box::new(source)));
+        }
+        // Once: a pipe cannot be opened again.
+        let mut input = Input::open(path).map_err(io)?;
+        let format = match named {
+            Some(format) => format,
+            None => Format::of_bytes(input.fill_buf().map_err(io)?),
+        };
+        let decode: Decode<Record> = match format {
+            Format::Parquet if is_stdin(path) => {
+                return Err(refused(RowError::Unreadable(NOT_FROM_PIPES.to_owned())));
+            }
+            Format::Parquet if !mapping.names_columns() => {
+                let source = ParquetSource::open(File::open(path).map_err(io)?).map_err(refused)?;
                 return Ok(Source::Parquet(Box::new(source)));
+            }
+            Format::Parquet => return as_table(Table::open_as(path, format)),
+            Format::Csv => return as_table(Table::of_input(input, format)),
+            Format::JsonLines if mapping.names_columns() => {
+                return as_table(Table::of_input(input, format));
             }
             Format::JsonLines => Box::new(json::read),
             Format::DsJson => {
-                let missing = self.dsjson;
+                let mut missing = dsjson::Missing::default();
+                if let Some(Space::Interval { low, high }) = mapping.space {
+                    missing.interval = Some((low, high));
+                }
                 Box::new(move |line, cache| dsjson::read(line, missing, cache))
             }
         };
-        let source = LineSource::open(file, decode).map_err(io)?;
-        Ok(Source::Lines(Box::new(source)))
+        Ok(Source::Lines(Box::new(LineSource::new(input, decode))))
     }
 
     fn refuse(&mut self, file: &Path, bad: BadRow) -> Result<(), ReadError> {
@@ -260,7 +325,7 @@ impl Reader {
 }
 
 impl BadRow {
-    fn into_error(self, file: &Path) -> ReadError {
+    pub(crate) fn into_error(self, file: &Path) -> ReadError {
         let file = file.to_owned();
         match self.row {
             0 => ReadError::File {
@@ -295,15 +360,59 @@ impl Iterator for Reader {
     }
 }
 
+/// A record with the action space that was given for all of them. An error if it states another.
+fn settle(record: &mut Record, given: Option<&Space>) -> Result<(), RowError> {
+    let Some(given) = given else { return Ok(()) };
+    match &record.mu {
+        Some(own) if **own == *given => Ok(()),
+        Some(own) => Err(RowError::Space {
+            found: own.to_string(),
+            given: given.to_string(),
+        }),
+        None => {
+            record.action = record.action.clone().into_kind(given.kind());
+            record.mu = Some(Arc::new(given.clone()));
+            record.check()
+        }
+    }
+}
+
+/// The mapping in the file beside a table, if there is one.
+pub(crate) fn beside(file: &Path) -> Result<LogMapping, ReadError> {
+    let Some(place) = LogMapping::places(file)
+        .into_iter()
+        .find(|place| place.is_file())
+    else {
+        return Ok(LogMapping::default());
+    };
+    let text = fs::read_to_string(&place).map_err(|source| ReadError::io(&place, source))?;
+    LogMapping::from_toml(&text).map_err(|error| ReadError::File { file: place, error })
+}
+
 /// The files that files and folders stand for, in order.
 pub(crate) fn expand<P: AsRef<Path>>(inputs: &[P]) -> Result<Vec<PathBuf>, ReadError> {
+    expand_mapped(inputs, &LogMapping::default())
+}
+
+fn expand_mapped<P: AsRef<Path>>(
+    inputs: &[P],
+    mapping: &LogMapping,
+) -> Result<Vec<PathBuf>, ReadError> {
     let mut files = Vec::new();
     for input in inputs {
         let input = input.as_ref();
+        if is_stdin(input) {
+            files.push(input.to_owned());
+            continue;
+        }
+        if let Some(found) = matching(input)? {
+            files.extend(found);
+            continue;
+        }
         let kind = fs::metadata(input).map_err(|source| ReadError::io(input, source))?;
         if kind.is_dir() {
             let before = files.len();
-            walk(input, 0, &mut files)?;
+            walk(input, 0, mapping, &mut files)?;
             if files.len() == before {
                 let folder = input.to_owned();
                 return Err(ReadError::Empty { folder });
@@ -315,10 +424,66 @@ pub(crate) fn expand<P: AsRef<Path>>(inputs: &[P]) -> Result<Vec<PathBuf>, ReadE
     Ok(files)
 }
 
+/// The files whose names match a path with `*` or `?` in its last part, in order; none if it is a plain path.
+fn matching(path: &Path) -> Result<Option<Vec<PathBuf>>, ReadError> {
+    let Some(pattern) = path.file_name().and_then(|name| name.to_str()) else {
+        return Ok(None);
+    };
+    if !pattern.contains(['*', '?']) || path.exists() {
+        return Ok(None);
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let entries = fs::read_dir(folder).map_err(|source| ReadError::io(folder, source))?;
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|source| ReadError::io(folder, source))?;
+        let name = entry.file_name();
+        let fits = name
+            .to_str()
+            .is_some_and(|name| fits(pattern.as_bytes(), name.as_bytes()));
+        if fits
+            && entry.path().is_file()
+            && entry
+                .path()
+                .extension()
+                .is_none_or(|ending| ending != "toml")
+        {
+            found.push(path.with_file_name(name));
+        }
+    }
+    if found.is_empty() {
+        let source = io::Error::new(io::ErrorKind::NotFound, "no file has such a name");
+        return Err(ReadError::io(path, source));
+    }
+    found.sort();
+    Ok(Some(found))
+}
+
+/// Whether a name fits a pattern: `*` is anything, `?` any one byte.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern.first(), name.first()) {
+        (None, None) => true,
+        (Some(b'*'), _) => {
+            fits(&pattern[1..], name) || !name.is_empty() && fits(pattern, &name[1..])
+        }
+        (Some(b'?'), Some(_)) => fits(&pattern[1..], &name[1..]),
+        (Some(one), Some(other)) => one == other && fits(&pattern[1..], &name[1..]),
+        _ => false,
+    }
+}
+
 /// Folders within folders, which a link to itself would make endless.
 const DEEPEST: usize = 64;
 
-fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), ReadError> {
+fn walk(
+    folder: &Path,
+    depth: usize,
+    mapping: &LogMapping,
+    files: &mut Vec<PathBuf>,
+) -> Result<(), ReadError> {
     let io = |source| ReadError::io(folder, source);
     if DEEPEST < depth {
         return Err(io(io::Error::other(
@@ -335,8 +500,16 @@ fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Rea
             continue;
         }
         if entry.is_dir() {
-            walk(&entry, depth + 1, files)?;
-        } else if Format::of_name(&entry).is_some() {
+            walk(&entry, depth + 1, mapping, files)?;
+            continue;
+        }
+        let is_log = match Format::of_name(&entry) {
+            None => false,
+            // Any table may lie beside a log: this one is a log if somebody says what its columns are.
+            Some(Format::Csv) => mapping.names_columns() || beside(&entry)?.names_columns(),
+            Some(_) => true,
+        };
+        if is_log {
             files.push(entry);
         }
     }
@@ -374,7 +547,11 @@ pub enum ReadError {
         error: RowError,
     },
     /// Nothing to read.
-    #[error("{} has no file that ends in .parquet, .jsonl or .dsjson", folder.display())]
+    #[error(
+        "{} has no file that ends in .parquet, .jsonl or .dsjson, and no .csv whose columns are named: name them with --action \
+         and the like, or let `egret log init FILE` propose it",
+        folder.display()
+    )]
     Empty {
         /// Which folder.
         folder: PathBuf,
@@ -382,6 +559,16 @@ pub enum ReadError {
 }
 
 impl ReadError {
+    pub(crate) fn open(file: &Path, error: OpenError) -> Self {
+        match error {
+            OpenError::Io(error) => Self::io(file, error),
+            OpenError::Content(error) => Self::File {
+                file: file.to_owned(),
+                error,
+            },
+        }
+    }
+
     pub(crate) fn io(file: &Path, source: io::Error) -> Self {
         Self::Io {
             file: file.to_owned(),

@@ -1,4 +1,4 @@
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -50,6 +50,15 @@ impl Writer {
     pub fn create(path: impl AsRef<Path>, format: Format) -> Result<Self, WriteError> {
         let path = path.as_ref();
         let sink = match format {
+            Format::Csv => {
+                return Err(WriteError::Io {
+                    file: path.to_owned(),
+                    source: io::Error::new(
+                        io::ErrorKind::Unsupported,
+                        "records are not written as CSV: choose Parquet or JSON lines",
+                    ),
+                });
+            }
             Format::Parquet => Sink::Parquet(Box::new(ParquetWriter::create(path)?)),
             Format::JsonLines | Format::DsJson => Sink::Lines {
                 out: BufWriter::new(OutputFile::create(path).map_err(|source| WriteError::Io {

@@ -1,11 +1,13 @@
 //! Files that are written whole or not at all.
 
+use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-/// Writes a file completely or not at all: under a temporary name first, then renamed.
+/// Writes a file completely or not at all: under a temporary name first, then renamed. Links are followed; what is no file,
+/// such as a device or a pipe, is written to.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     write_all(&[(path, bytes)])
 }
@@ -19,18 +21,32 @@ pub fn make_folder(path: &Path) -> Result<(), WriteError> {
 pub fn write_all(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
     let mut written = Vec::new();
     for &(path, bytes) in files {
+        if is_node(path) {
+            let through = || OpenOptions::new().append(true).open(path)?.write_all(bytes);
+            through().map_err(|cause| WriteError::new(path, cause))?;
+            continue;
+        }
+        let target = path.canonicalize();
+        let path = target.as_deref().unwrap_or(path);
         let beside = beside(path, bytes).map_err(|cause| WriteError::new(path, cause))?;
         if path.is_dir() {
             let cause = io::Error::from(io::ErrorKind::IsADirectory);
             return Err(WriteError::new(path, cause));
         }
-        written.push((path, beside));
+        written.push((path.to_owned(), beside));
     }
     for (path, file) in written {
-        file.persist(path)
-            .map_err(|failed| WriteError::new(path, failed.error))?;
+        file.persist(&path)
+            .map_err(|failed| WriteError::new(&path, failed.error))?;
     }
     Ok(())
+}
+
+/// Whether there is something that is no file: a device, or a pipe.
+fn is_node(path: &Path) -> bool {
+    let node =
+        |found: std::fs::Metadata| !found.is_file() && !found.is_dir() || path.starts_with("/dev");
+    std::fs::metadata(path).is_ok_and(node)
 }
 
 /// A file that could not be written.
@@ -87,6 +103,22 @@ mod tests {
         assert!(write(&folder.path().join("no/such/a.txt"), b"x").is_err());
         let names = std::fs::read_dir(folder.path()).expect("a folder").count();
         assert_eq!(names, 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_devices_stay() {
+        use std::os::unix::fs::{FileTypeExt as _, symlink};
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        write(&file, b"old").expect("written");
+        symlink(&file, &link).expect("linked");
+        write(&link, b"new").expect("written");
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&file).expect("there"), b"new");
+        write(Path::new("/dev/null"), b"gone").expect("written");
+        let null = std::fs::metadata("/dev/null").expect("there");
+        assert!(null.file_type().is_char_device());
     }
 
     #[test]

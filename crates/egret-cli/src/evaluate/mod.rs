@@ -11,22 +11,21 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use egret::{Direction, Objective};
+use egret_jobs::NamedPolicy;
 use egret_jobs::evaluate::{EvaluateReport, EvaluateRequest, EvaluationRow, Predictions, evaluate};
-use egret_jobs::{LogSource, NamedPolicy};
 use egret_offline::{Estimator, IntervalKind, VerdictKind};
 use egret_report::Section;
 use egret_report::numerals::{percent, thousands};
 
+use crate::log_args::LogArgs;
 use crate::plot::Plot;
 use crate::progress::JobBar;
-use crate::protect_inputs::protect_inputs;
 
 /// What `egret ope` is told.
 #[derive(Debug, Args)]
 pub struct OpeArgs {
-    /// Logs: files of Parquet, JSON lines or dsjson, and folders of them
-    #[arg(required = true, value_name = "LOG")]
-    logs: Vec<PathBuf>,
+    #[command(flatten)]
+    log: LogArgs,
     /// A policy to evaluate; may be given many times (see below)
     #[arg(long = "policy", short, value_name = "POLICY", required = true)]
     policies: Vec<NamedPolicy>,
@@ -75,9 +74,6 @@ pub struct OpeArgs {
     /// The seed of what is drawn for policies and of the bootstrap
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Skip bad rows; write them to this file
-    #[arg(long, value_name = "FILE")]
-    skip_bad: Option<PathBuf>,
     /// Print a JSON list and nothing else
     #[arg(long)]
     json: bool,
@@ -112,11 +108,7 @@ Examples, after `egret demo`:
 /// Evaluates the policies and returns what to print.
 pub fn ope(args: &OpeArgs) -> Result<String> {
     let plot = Plot::of(args.plot.as_deref())?;
-    let outputs = [
-        ("--skip-bad", args.skip_bad.as_deref()),
-        ("--plot", args.plot.as_deref()),
-    ];
-    protect_inputs(&outputs, args.logs.iter().map(PathBuf::as_path))?;
+    args.log.protect(&[("--plot", args.plot.as_deref())], [])?;
     let bar = JobBar::new("weighing events", args.json);
     let report = evaluate(&request(args), &bar)?;
     drop(bar);
@@ -133,10 +125,7 @@ pub fn ope(args: &OpeArgs) -> Result<String> {
 fn request(args: &OpeArgs) -> EvaluateRequest {
     let model = args.model.clone().map(Predictions::Model);
     EvaluateRequest {
-        log: LogSource {
-            skip_bad: args.skip_bad.clone(),
-            ..LogSource::new(&args.logs)
-        },
+        log: args.log.source(),
         policies: args.policies.clone(),
         estimators: args.estimators.clone(),
         intervals: args.intervals.clone(),

@@ -1,11 +1,9 @@
-use std::path::PathBuf;
-
 use anyhow::Result;
 use clap::Args;
-use egret_jobs::LogSource;
 use egret_jobs::check::{CheckRequest, check as run};
 use egret_report::numerals::thousands;
 
+use crate::log_args::LogArgs;
 use crate::progress::JobBar;
 
 pub const EXAMPLES: &str = "\
@@ -18,9 +16,8 @@ Examples:
 /// What `egret log check` is told.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Logs: files of Parquet, JSON lines or dsjson, and folders of them
-    #[arg(required = true, value_name = "LOG")]
-    logs: Vec<PathBuf>,
+    #[command(flatten)]
+    log: LogArgs,
     /// How many bad rows of each kind are named
     #[arg(long, value_name = "N", default_value_t = 3)]
     named: usize,
@@ -32,7 +29,7 @@ pub struct CheckArgs {
 /// What is wrong with logs, and whether anything is.
 pub fn check(args: &CheckArgs) -> Result<(String, bool)> {
     let request = CheckRequest {
-        log: LogSource::new(&args.logs),
+        log: args.log.source(),
         named: args.named,
     };
     let report = run(&request, &JobBar::new("checking", args.json))?;

@@ -4,20 +4,21 @@ use anyhow::Result;
 use clap::Args;
 use egret_jobs::convert::{ConvertRequest, convert as run};
 
-use super::{FormatName, InputArgs};
+use super::FormatName;
+use crate::log_args::LogArgs;
 use crate::progress::JobBar;
 
 pub const EXAMPLES: &str = "\
 Examples:
   egret log convert egret-demo/log.parquet -o log.jsonl
   egret log convert egret-demo/log.parquet -o log.dsjson
-  egret log convert log.dsjson -o back.parquet --low 0 --high 1 --skip-bad bad.jsonl";
+  egret log convert log.dsjson -o back.parquet --space interval:0,1 --skip-bad bad.jsonl";
 
 /// What `egret log convert` is told.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
     #[command(flatten)]
-    input: InputArgs,
+    log: LogArgs,
     /// The file to write; it appears when it is complete
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
@@ -35,7 +36,7 @@ pub struct ConvertArgs {
 /// Copies records from logs to a file.
 pub fn convert(args: &ConvertArgs) -> Result<String> {
     let request = ConvertRequest {
-        log: args.input.source(),
+        log: args.log.source(),
         output: args.output.clone(),
         format: args.format.map(Into::into),
         features: args.features.clone(),

@@ -8,7 +8,7 @@ use egret_log::Record;
 use egret_report::numerals::short;
 use serde_json::json;
 
-use super::InputArgs;
+use crate::log_args::LogArgs;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -19,7 +19,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct HeadArgs {
     #[command(flatten)]
-    input: InputArgs,
+    log: LogArgs,
     /// How many records
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     rows: usize,
@@ -31,7 +31,7 @@ pub struct HeadArgs {
 /// The first records, for people or for machines.
 pub fn head(args: &HeadArgs) -> Result<String> {
     let request = HeadRequest {
-        log: args.input.source(),
+        log: args.log.source(),
         rows: args.rows,
     };
     let records = run(&request, &Silent)?;

@@ -5,19 +5,18 @@
 mod check;
 mod convert;
 mod head;
+mod init;
 mod merge;
 mod stats;
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
-use egret_jobs::LogSource;
 use egret_log::Format;
 
 use self::check::CheckArgs;
 use self::convert::ConvertArgs;
 use self::head::HeadArgs;
+use self::init::InitArgs;
 use self::merge::MergeArgs;
 use self::stats::StatsArgs;
 
@@ -30,6 +29,9 @@ pub enum LogCommand {
     /// Write logs as one file of Parquet, JSON lines or dsjson
     #[command(after_help = convert::EXAMPLES)]
     Convert(ConvertArgs),
+    /// Guess which column of a table is what, and save the guess beside it
+    #[command(after_help = init::EXAMPLES)]
+    Init(InitArgs),
     /// Show the first records
     #[command(after_help = head::EXAMPLES)]
     Head(HeadArgs),
@@ -50,36 +52,10 @@ pub fn log(command: &LogCommand) -> Result<(String, bool)> {
         LogCommand::Check(args) => check::check(args)?,
         LogCommand::Convert(args) => (convert::convert(args)?, false),
         LogCommand::Head(args) => (head::head(args)?, false),
+        LogCommand::Init(args) => (init::init(args)?, false),
         LogCommand::Stats(args) => (stats::stats(args)?, false),
         LogCommand::Merge(args) => (merge::merge(args)?, false),
     })
-}
-
-/// Which logs are read, and what is done with bad rows.
-#[derive(Debug, clap::Args)]
-pub struct InputArgs {
-    /// Logs: files of Parquet, JSON lines or dsjson, and folders of them
-    #[arg(required = true, value_name = "LOG")]
-    logs: Vec<PathBuf>,
-    /// The lowest action, for dsjson that does not say it
-    #[arg(long, requires = "high", allow_negative_numbers = true)]
-    low: Option<f64>,
-    /// The highest action, for dsjson that does not say it
-    #[arg(long, requires = "low", allow_negative_numbers = true)]
-    high: Option<f64>,
-    /// Skip bad rows; write them to this file with place and reason. Without it the first bad row is an error
-    #[arg(long, value_name = "FILE")]
-    skip_bad: Option<PathBuf>,
-}
-
-impl InputArgs {
-    fn source(&self) -> LogSource {
-        LogSource {
-            skip_bad: self.skip_bad.clone(),
-            interval: self.low.zip(self.high),
-            ..LogSource::new(&self.logs)
-        }
-    }
 }
 
 /// What the user can ask a log to be.

@@ -8,7 +8,7 @@ use egret_jobs::summarize::{EffectiveBlock, Spread, SummarizeRequest, Summary, s
 use egret_offline::RandomNumbers;
 use egret_report::numerals::{short, thousands};
 
-use super::InputArgs;
+use crate::log_args::LogArgs;
 use crate::progress::JobBar;
 
 pub const EXAMPLES: &str = "\
@@ -20,7 +20,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct StatsArgs {
     #[command(flatten)]
-    input: InputArgs,
+    log: LogArgs,
     /// Print one JSON object and nothing else
     #[arg(long)]
     json: bool,
@@ -29,7 +29,7 @@ pub struct StatsArgs {
 /// Counts what is in logs.
 pub fn stats(args: &StatsArgs) -> Result<String> {
     let request = SummarizeRequest {
-        log: args.input.source(),
+        log: args.log.source(),
     };
     let summary = summarize(&request, &JobBar::new("counting", args.json))?;
     if args.json {

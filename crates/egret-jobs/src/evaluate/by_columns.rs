@@ -4,7 +4,7 @@ use egret_log::{ColumnBatch, ColumnScan, VERSION};
 use super::density::NO_NUMBER;
 use super::pass_probs::PassProbs;
 use super::rows::{Evaluated, report};
-use super::tally::Tally;
+use super::tally::{Known, Tally};
 use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
 use crate::error::{JobError, Place};
@@ -28,12 +28,13 @@ pub(super) fn evaluate(
         return Ok(None);
     };
     let policies = columns.policies.len();
-    // μ has density 1.
-    let largest = columns
-        .policies
-        .iter()
-        .map(|(q, _)| q.is_none().then_some(1.0));
-    let mut tally = Tally::new(checked, largest.collect(), checked.against)?;
+    let predicted = columns.predicted.is_some();
+    let known = columns.policies.iter().map(|(q, own)| Known {
+        // μ has density 1.
+        largest: q.is_none().then_some(1.0),
+        predicted: !predicted || own.is_some(),
+    });
+    let mut tally = Tally::new(checked, known.collect(), checked.against)?;
     let mut events = WeightedBatch::new(policies);
     let mut rows = 0;
     scan.for_each(|mut batch| -> Result<(), JobError> {
@@ -49,7 +50,8 @@ pub(super) fn evaluate(
         }
     })?;
     let evaluated: Vec<Evaluated> = (0..policies).map(Evaluated::alone).collect();
-    report(checked, objective, &evaluated, tally, Vec::new()).map(Some)
+    let remarks = checked.without_predictions();
+    report(checked, objective, &evaluated, tally, remarks).map(Some)
 }
 
 const LOSS: usize = 0;
@@ -98,14 +100,7 @@ impl Columns {
             let own = match (predicted, own) {
                 (None, _) => None,
                 (Some(_), Some(name)) => Some(place(name)),
-                (Some(_), None) => {
-                    return Err(JobError::Policy {
-                        name: policy.name.clone(),
-                        problem: format!(
-                            "its mean prediction is not known: name its column, as in column:{density},predicted=NAME"
-                        ),
-                    });
-                }
+                (Some(_), None) => None,
             };
             policies.push((Some(place(density)), own));
         }

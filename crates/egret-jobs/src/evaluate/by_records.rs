@@ -6,7 +6,7 @@ use egret::{
     ActionKind, AnyModel, Context, DensityKind, GammaSchedule, Interval, Item, ItemSet,
     LineMeasure, Loss, MixedAction, Model, Objective, ReferenceMeasure, Space, Vector, for_kind,
 };
-use egret_log::{Mode, Record};
+use egret_log::{Mode, Record, unit_of};
 use egret_offline::{
     BestOf, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, Policy, PolicyBuffers, PolicySeed,
     UniformPolicy, geometric_bandwidths,
@@ -17,7 +17,7 @@ use super::density::{
     AroundColumn, Event, LoggedDensity, OfColumns, OfMeasure, OfPolicy, Predictor, Problem,
 };
 use super::rows::{Evaluated, report};
-use super::tally::Tally;
+use super::tally::{Known, Tally};
 use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
 use crate::error::{JobError, Place};
@@ -44,6 +44,7 @@ pub(super) fn evaluate(
         models: &models,
         space: log.space.clone(),
         objective: log.objective,
+        unit: log.unit,
     };
     for_kind!(log.kind, A => scan.evaluate::<A>(log, progress))
 }
@@ -89,6 +90,8 @@ struct Scan<'a> {
     models: &'a BTreeMap<PathBuf, AnyModel>,
     space: Option<Arc<Space>>,
     objective: Objective,
+    /// What densities in columns are multiplied by.
+    unit: f64,
 }
 
 /// A policy that is ready to weigh events.
@@ -184,8 +187,10 @@ impl Scan<'_> {
     fn model<A: ActionKind>(&self, file: &Path) -> Result<&Model<A>, String> {
         self.models[file].typed().ok_or_else(|| {
             format!(
-                "{} is a model over another kind of action than the log's",
-                file.display()
+                "{} is a model over {}, and the log's actions are {}s: give a model over the same space",
+                file.display(),
+                self.models[file].spec().space,
+                A::KIND
             )
         })
     }
@@ -311,6 +316,7 @@ impl Scan<'_> {
                 let columns = OfColumns {
                     density: density.clone(),
                     predicted: predicted.clone(),
+                    unit: self.unit,
                 };
                 Ready::new(place, None, columns)
             }
@@ -326,8 +332,12 @@ impl Scan<'_> {
         predictor: Predictor<'_, A>,
         progress: &dyn Progress,
     ) -> Result<EvaluateReport, JobError> {
-        let largest = ready.iter().map(|one| one.density.largest_density());
-        let mut tally = Tally::new(self.checked, largest.collect(), self.against(ready)?)?;
+        let absent = matches!(predictor, Predictor::Absent);
+        let known = ready.iter().map(|one| Known {
+            largest: one.density.largest_density(),
+            predicted: absent || one.density.predicts(),
+        });
+        let mut tally = Tally::new(self.checked, known.collect(), self.against(ready)?)?;
         let mut events = WeightedBatch::new(ready.len());
         loop {
             let batch = self.next_batch(&mut log, &mut tally, progress)?;
@@ -349,7 +359,7 @@ impl Scan<'_> {
             tally.pass_probs.weigh(kept, batch.len(), event_weights);
             tally.observe(&mut events)?;
         }
-        let mut remarks = Vec::new();
+        let mut remarks = self.checked.without_predictions();
         let skipped = log.finish()?;
         if let Some(file) = skipped.file {
             remarks.push(format!(
@@ -359,7 +369,14 @@ impl Scan<'_> {
             ));
         }
         let evaluated: Vec<Evaluated> = ready.iter().map(|one| one.evaluated.clone()).collect();
-        report(self.checked, self.objective, &evaluated, tally, remarks)
+        let mut report = report(self.checked, self.objective, &evaluated, tally, remarks)?;
+        let means = report.rows.iter().map(|row| row.mean_weight);
+        report.remarks.extend(
+            self.space
+                .as_deref()
+                .and_then(|space| units(space, self.unit, means)),
+        );
+        Ok(report)
     }
 
     /// The place among the evaluations of the policy that others are compared with.
@@ -394,9 +411,15 @@ impl Scan<'_> {
             let Some((place, record)) = log.next(progress)? else {
                 break;
             };
-            if from_seq.is_some_and(|from| record.seq < Some(from)) {
-                tally.left_out.before += 1;
-                continue;
+            if let Some(from) = from_seq {
+                let before = match record.seq {
+                    None => Some(&mut tally.left_out.without_seq),
+                    Some(seq) => (seq < from).then_some(&mut tally.left_out.before),
+                };
+                if let Some(count) = before {
+                    *count += 1;
+                    continue;
+                }
             }
             self.check_space(&place, &record)?;
             let Some(loss) = record.loss else {
@@ -533,6 +556,32 @@ fn at_other_settings<A: ActionKind>(
     settings.gamma = constant.map_err(|error| error.to_string())?;
     model.under(settings).map_err(|error| error.to_string())
 }
+
+/// What to do where densities look as if they were per unit of the space, or were already against μ: the mean of q/p, which
+/// should be 1, is then near the width or one over it.
+fn units(space: &Space, unit: f64, means: impl Iterator<Item = f64>) -> Option<String> {
+    let width = unit_of(space)?;
+    let mean = means.into_iter().next()?;
+    let near = |one: f64, other: f64| (one / other).ln().abs() < NEAR;
+    if near(width, 1.0) {
+        return None;
+    }
+    if unit == 1.0 && near(mean, width) {
+        return Some(format!(
+            "The mean weight is {mean:.3}, near the width {width} of {space}: the log's densities look like densities per unit, \
+             or probabilities. Give --density-per-unit."
+        ));
+    }
+    (unit != 1.0 && near(mean * width, 1.0)).then(|| {
+        format!(
+            "The mean weight is {mean:.4}, near one over the width {width} of {space}: the log's densities look as if they were \
+             against mu already. Leave out --density-per-unit."
+        )
+    })
+}
+
+/// How near a mean weight is to a width to be taken for it, as a logarithm.
+const NEAR: f64 = 0.15;
 
 /// τ/(τ + γ).
 fn stabilizer(record: &Record) -> Result<f64, &'static str> {

@@ -53,6 +53,11 @@ pub(super) trait LoggedDensity<A: Action>: Send + Sync {
     /// What q does not exceed, at any event.
     fn largest_density(&self) -> Option<f64>;
 
+    /// Whether E_q f̂ is known, where there is an f̂.
+    fn predicts(&self) -> bool {
+        true
+    }
+
     /// What to know before the value is believed.
     fn caveat(&self) -> Option<String> {
         None
@@ -200,29 +205,28 @@ pub(super) struct OfColumns {
     pub density: String,
     /// E_q f̂(x, ·).
     pub predicted: Option<String>,
+    /// What q is multiplied by: it is per unit where the log's densities are.
+    pub unit: f64,
 }
 
 impl<A: Action> LoggedDensity<A> for OfColumns {
     fn answer(&self, event: &Event<'_, A>, _: &mut PolicyBuffers<A>) -> Result<Answer, Problem> {
         let predicted = match (&self.predicted, event.predictor) {
-            (_, Predictor::Absent) => None,
+            (_, Predictor::Absent) | (None, _) => None,
             (Some(name), _) => Some(event.loss_in(name)?),
-            (None, _) => {
-                return Err(format!(
-                    "its mean prediction is not known: name its column, as in column:{},predicted=NAME",
-                    self.density
-                )
-                .into());
-            }
         };
         Ok(Answer {
-            density: event.column(&self.density)?,
+            density: self.unit * event.column(&self.density)?,
             predicted,
         })
     }
 
     fn largest_density(&self) -> Option<f64> {
         None
+    }
+
+    fn predicts(&self) -> bool {
+        self.predicted.is_some()
     }
 }
 

@@ -20,9 +20,11 @@ pub use weight_histogram::WeightHistogram;
 use std::path::PathBuf;
 
 use egret::Objective;
+use egret_log::{LogMapping, nearest};
 use egret_offline::{Confidence, Estimate, Estimator, IntervalKind, PathPoint, Plan};
 use serde::{Deserialize, Serialize};
 
+use crate::confidence::confidence;
 use crate::error::JobError;
 use crate::log_source::LogSource;
 use crate::policy_spec::{NamedPolicy, PolicySpec};
@@ -168,16 +170,17 @@ impl<'a> Checked<'a> {
         let place_of = |wanted: &String| {
             let found = names.iter().position(|name| name == wanted);
             found.ok_or_else(|| {
+                let meant = nearest(wanted, names.iter().copied());
+                let meant = meant.map_or(String::new(), |name| format!(", did you mean {name:?}?"));
                 let problem = format!(
-                    "no policy is called {wanted:?}; there are {}",
+                    "no policy is called {wanted:?}{meant}; there are {}",
                     names.join(", ")
                 );
                 JobError::request("against", problem)
             })
         };
         let against = request.against.as_ref().map(place_of).transpose()?;
-        let confidence =
-            Confidence::new(request.level).map_err(|error| JobError::request("level", error))?;
+        let confidence = confidence(request.level)?;
         let simultaneous = if request.simultaneous {
             policies.len()
         } else {
@@ -204,6 +207,8 @@ impl<'a> Checked<'a> {
         !matches!(request.predictions, Some(Predictions::Model(_)))
             && request.from_seq.is_none()
             && request.log.skip_bad.is_none()
+            && request.log.mapping == LogMapping::default()
+            && request.log.can_be_read_twice()
             && self.needs_no_measure()
     }
 
@@ -216,6 +221,27 @@ impl<'a> Checked<'a> {
             _ => false,
         };
         self.request.policies.iter().all(known)
+    }
+
+    /// Which policies go without the estimators that use f̂, and why.
+    fn without_predictions(&self) -> Vec<String> {
+        let policies = self
+            .request
+            .policies
+            .iter()
+            .filter(|_| self.needs_predictions());
+        let remark = |policy: &NamedPolicy| match &policy.policy {
+            PolicySpec::Column {
+                density,
+                predicted: None,
+            } => Some(format!(
+                "{}: no estimate that uses predictions, for its own mean prediction is not known; name its column, as in \
+                 column:{density},predicted=NAME.",
+                policy.name
+            )),
+            _ => None,
+        };
+        policies.filter_map(remark).collect()
     }
 
     /// Whether estimators use f̂.

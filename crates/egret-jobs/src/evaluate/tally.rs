@@ -37,29 +37,45 @@ pub(super) struct LeftOut {
     pub without_loss: u64,
     /// Events before the first that is asked for.
     pub before: u64,
+    /// Events without a number, where those from a number on are asked for.
+    pub without_seq: u64,
     /// Whether a model has learned from some of the events.
     pub seen_by_model: bool,
 }
 
+/// What is known of a policy before its events are weighed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    /// The largest density, if it has a bound.
+    pub largest: Option<f64>,
+    /// Whether E_q f̂ is known, where there is an f̂.
+    pub predicted: bool,
+}
+
 impl Tally {
-    /// Of policies with these bounds on their densities; `against` is the place of the one that others are compared with.
+    /// Of policies of which this is known; `against` is the place of the one that others are compared with.
     pub(super) fn new(
         checked: &Checked<'_>,
-        largest: Vec<Option<f64>>,
+        known: Vec<Known>,
         against: Option<usize>,
     ) -> Result<Self, JobError> {
         let plan = &checked.plan;
-        let policies = largest.len();
-        let evaluations = largest
+        let policies = known.len();
+        let evaluations = known
             .iter()
-            .map(|largest| {
-                Evaluation::new(Plan {
-                    event_bounds: largest.is_some(),
+            .map(|known| {
+                let mut plan = Plan {
+                    event_bounds: known.largest.is_some(),
                     ..plan.clone()
-                })
+                };
+                if !known.predicted {
+                    plan.estimators.retain(|estimator| !estimator.needs_model());
+                }
+                Evaluation::new(plan)
             })
             .collect::<Result<_, _>>()
             .map_err(|error| JobError::request("estimators", error))?;
+        let largest: Vec<Option<f64>> = known.iter().map(|known| known.largest).collect();
         let others = (0..policies).filter(|policy| against.is_some_and(|one| one != *policy));
         let comparisons = others
             .map(|policy| {
@@ -144,9 +160,33 @@ impl Tally {
 
 impl LeftOut {
     fn nothing_to_weigh(&self) -> String {
+        let others = self.without_loss + self.not_played + self.point_masses;
+        if 0 < self.without_seq && others + self.before == 0 {
+            return format!(
+                "--from-seq takes events by their seq, and none of the {} has one: leave it out, and give the files of later \
+                 events alone",
+                self.without_seq
+            );
+        }
+        if 0 < self.before && others == 0 {
+            return format!(
+                "all {} events come before --from-seq or have no seq, so nothing is left to weigh: give a smaller number",
+                self.before + self.without_seq
+            );
+        }
+        if 0 < self.without_loss && self.without_loss == others {
+            return format!(
+                "none of the {} events has an outcome, so there is nothing to weigh: name its column with --reward or --loss, or \
+                 wait for outcomes",
+                self.without_loss
+            );
+        }
         let mut why = Vec::new();
         for (events, what) in [
-            (self.before, "come before --from-seq, or have no seq"),
+            (
+                self.before + self.without_seq,
+                "come before --from-seq, or have no seq",
+            ),
             (self.without_loss, "have no loss"),
             (self.not_played, "are of apprentice mode"),
             (self.point_masses, "are point masses, without a density"),

@@ -17,7 +17,6 @@ pub(crate) use open_log::{OpenLog, TrainingEvents};
 use std::path::PathBuf;
 
 use egret::{FeatureSchema, Space};
-use egret_offline::Confidence;
 use serde::{Deserialize, Serialize};
 
 use self::embeddings::read_embeddings;
@@ -41,8 +40,8 @@ pub struct TrainingLog {
 impl TrainingLog {
     pub(crate) fn open(&self) -> Result<OpenLog, JobError> {
         let mut log = self.log.clone();
-        if let Some(Space::Interval { low, high }) = self.space {
-            log.interval = Some((low, high));
+        if self.space.is_some() {
+            log.mapping.space.clone_from(&self.space);
         }
         let reader = log.open()?;
         let space = match (&self.space, &reader.space) {
@@ -67,10 +66,4 @@ impl TrainingLog {
             reader,
         })
     }
-}
-
-/// An error unless intervals can have this level. Checked before training, which takes long.
-pub(crate) fn check_level(level: f64) -> Result<(), JobError> {
-    Confidence::new(level).map_err(|error| JobError::request("level", error))?;
-    Ok(())
 }

@@ -77,7 +77,8 @@ fn length(mu: Option<&Space>, interval: Option<(f64, f64)>) -> Result<f64, RowEr
     match (mu, interval) {
         (Some(&Space::Interval { low, high }), _) | (None, Some((low, high))) => Ok(high - low),
         (None, None) => Err(RowError::Unreadable(
-            "the interval of the actions is not known: give --low and --high to `egret log convert`".to_owned(),
+            "the interval of the actions is not known: give it, as in --space interval:0,1"
+                .to_owned(),
         )),
         (Some(_), _) => Err(unfit("has a mu that is not uniform on an interval")),
     }

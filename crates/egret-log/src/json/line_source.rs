@@ -1,44 +1,39 @@
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 
 use serde_json::Value;
 
-use crate::record::{Record, RowError, bad_row::BadRow, mu_cache::MuCache};
+use crate::input::Input;
+use crate::record::{RowError, bad_row::BadRow, mu_cache::MuCache};
 
 /// A line that is longer holds no record.
 const LONGEST: usize = 64 << 20;
 
-/// What makes a record of a line.
-pub(crate) type Decode = Box<dyn FnMut(&[u8], &mut MuCache) -> Result<Record, RowError> + Send>;
+/// What makes a record, or something else, of a line.
+pub(crate) type Decode<T> = Box<dyn FnMut(&[u8], &mut MuCache) -> Result<T, RowError> + Send>;
 
-/// The records of a file with one on each line.
-pub(crate) struct LineSource {
-    input: BufReader<File>,
-    decode: Decode,
+/// What a file has on each of its lines.
+pub(crate) struct LineSource<T> {
+    input: Input,
+    decode: Decode<T>,
     line: Vec<u8>,
     row: u64,
-    read: u64,
-    size: u64,
     cache: MuCache,
 }
 
-impl LineSource {
-    pub(crate) fn open(file: File, decode: Decode) -> io::Result<Self> {
-        let size = file.metadata()?.len();
-        Ok(Self {
-            input: BufReader::with_capacity(1 << 18, file),
+impl<T> LineSource<T> {
+    pub(crate) fn new(input: Input, decode: Decode<T>) -> Self {
+        Self {
+            input,
             decode,
             line: Vec::new(),
             row: 0,
-            read: 0,
-            size,
             cache: MuCache::default(),
-        })
+        }
     }
 
     /// The share of the bytes that were read.
     pub(crate) fn progress(&self) -> f64 {
-        self.read as f64 / self.size.max(1) as f64
+        self.input.progress()
     }
 
     /// The line that was read last, from 1.
@@ -46,7 +41,7 @@ impl LineSource {
         self.row
     }
 
-    pub(crate) fn next(&mut self) -> io::Result<Option<Result<Record, BadRow>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Result<T, BadRow>>> {
         loop {
             self.line.clear();
             let limit = LONGEST as u64 + 1;
@@ -57,9 +52,8 @@ impl LineSource {
                 return Ok(None);
             }
             self.row += 1;
-            self.read += read as u64;
             if LONGEST < read {
-                self.read += self.input.skip_until(b'\n')? as u64;
+                self.input.skip_until(b'\n')?;
                 self.line.truncate(1000);
                 let error = format!("the line is longer than {LONGEST} bytes");
                 return Ok(Some(Err(self.bad(RowError::Unreadable(error)))));
@@ -76,7 +70,8 @@ impl LineSource {
         }
     }
 
-    fn bad(&self, error: RowError) -> BadRow {
+    /// The line that was read last, and what is wrong with it.
+    pub(crate) fn bad(&self, error: RowError) -> BadRow {
         let line = self.line.trim_ascii_end();
         BadRow {
             row: self.row,

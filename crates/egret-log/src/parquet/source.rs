@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use egret::{AnyAction, Features, Item, KnobValue, MixedAction, Objective, Vector};
+use egret::{AnyAction, FeatureValue, Features, Item, KnobValue, MixedAction, Objective, Vector};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use crate::record::{
 };
 use parquet::file::metadata::FileMetaData;
 
-use crate::record::{Extra, Record, RowError, VERSION};
+use crate::record::{Cells, Extra, Record, RowError, VERSION};
 
 /// Rows that are decoded at once; fewer where they are wide.
 const BATCH: usize = 4096;
@@ -29,6 +29,7 @@ pub(crate) struct ParquetSource {
     batches: ParquetRecordBatchReader,
     columns: Vec<(Target, TableColumn)>,
     targets: Vec<Target>,
+    names: Vec<Arc<str>>,
     /// The rows of the batch in hand, and the next of them.
     rows: usize,
     next: usize,
@@ -96,6 +97,8 @@ impl ParquetSource {
         }
         let objective = objective_of(metadata)?;
         let targets = targets_of(builder.schema());
+        let fields = builder.schema().fields().iter();
+        let names = fields.map(|field| field.name().as_str().into()).collect();
         let total = builder.metadata().row_groups();
         let (rows, bytes) = total.iter().fold((0_u64, 0_u64), |(rows, bytes), group| {
             let count = |value: i64| u64::try_from(value).unwrap_or(0);
@@ -111,6 +114,7 @@ impl ParquetSource {
             batches,
             columns: Vec::new(),
             targets,
+            names,
             rows: 0,
             next: 0,
             before: 0,
@@ -132,7 +136,54 @@ impl ParquetSource {
         self.before + self.next as u64
     }
 
+    /// The names of the columns.
+    pub(crate) fn names(&self) -> Vec<Arc<str>> {
+        self.names.clone()
+    }
+
+    /// The action space and the objective of all rows, if the file states them.
+    pub(crate) fn stated(&self) -> (Option<Arc<egret::Space>>, Option<Objective>) {
+        (self.mu.clone(), self.objective)
+    }
+
+    /// The record of the next row.
     pub(crate) fn next(&mut self) -> Option<Result<Record, BadRow>> {
+        let row = match self.advance()? {
+            Ok(row) => row,
+            Err(bad) => return Some(Err(bad)),
+        };
+        let record = guarded(|| self.record(row));
+        Some(record.map_err(|error| self.bad(row, error)))
+    }
+
+    /// The values of the next row, by the names of their columns.
+    pub(crate) fn next_cells(&mut self) -> Option<Result<Cells, BadRow>> {
+        let row = match self.advance()? {
+            Ok(row) => row,
+            Err(bad) => return Some(Err(bad)),
+        };
+        let cells = guarded(|| {
+            let columns = self.names.iter().zip(&self.columns);
+            columns
+                .map(|(name, (_, column))| {
+                    let value = column.feature(row).map_err(|mismatch| mismatch.of(name))?;
+                    Ok((name.clone(), value.unwrap_or(FeatureValue::Missing)))
+                })
+                .collect()
+        });
+        Some(cells.map_err(|error| self.bad(row, error)))
+    }
+
+    fn bad(&self, row: usize, error: RowError) -> BadRow {
+        BadRow {
+            row: self.before + row as u64 + 1,
+            error,
+            content: self.content(row),
+        }
+    }
+
+    /// Goes to the next row: its place in the batch.
+    fn advance(&mut self) -> Option<Result<usize, BadRow>> {
         while self.next == self.rows {
             if self.ended {
                 return None;
@@ -159,14 +210,8 @@ impl ParquetSource {
                 }
             }
         }
-        let row = self.next;
         self.next += 1;
-        let record = guarded(|| self.record(row));
-        Some(record.map_err(|error| BadRow {
-            row: self.before + row as u64 + 1,
-            error,
-            content: self.content(row),
-        }))
+        Some(Ok(self.next - 1))
     }
 
     fn record(&mut self, row: usize) -> Result<Record, RowError> {
@@ -191,14 +236,9 @@ impl ParquetSource {
 
     /// A row as JSON, for the file of bad rows.
     fn content(&self, row: usize) -> Value {
-        let name = |target: &Target| match target {
-            Target::Field(place) => FIELDS[*place].name.to_owned(),
-            Target::Context { .. } => "context".to_owned(),
-            Target::Extra(name) => name.to_string(),
-        };
-        let columns = self.columns.iter();
+        let columns = self.names.iter().zip(&self.columns);
         columns
-            .map(|(target, column)| (name(target), column.json(row)))
+            .map(|(name, (_, column))| (name.to_string(), column.json(row)))
             .filter(|(_, value)| !value.is_null())
             .collect()
     }

@@ -86,14 +86,7 @@ impl ParquetWriter {
             Ok([part]) => part,
             Err(parts) => self.joined(parts)?,
         };
-        whole
-            .as_file()
-            .sync_all()
-            .map_err(|source| self.io(source))?;
-        whole
-            .persist(&self.path)
-            .map_err(|failed| self.io(failed.error))?;
-        Ok(())
+        output_file::place(whole, &self.path).map_err(|source| self.io(source))
     }
 
     /// One file of the parts, with the columns of all.

@@ -25,14 +25,17 @@ use std::sync::Arc;
 
 use egret::{
     ActionKind, AnyAction, CappedDraw, Certificate, CertifiedBy, Context, Decision, Density,
-    DensityKind, Limits, Loss, NormalizingConstant, Objective, Observed, OutOfRange, Propensity,
-    Space, TauDraw,
+    DensityKind, FeatureValue, Limits, Loss, NormalizingConstant, Objective, Observed, OutOfRange,
+    Propensity, Space, TauDraw,
 };
 
 use self::field::Access;
 
 /// The version of the record that is written, and the only one that is read.
 pub const VERSION: u32 = 1;
+
+/// The values of a row of a table, by the names of their columns.
+pub type Cells = Vec<(Arc<str>, FeatureValue)>;
 
 /// The generator of egret's decisions.
 pub const PHILOX: &str = "philox4x32-10";

@@ -16,7 +16,11 @@ pub(crate) fn loss(
     };
     let meant = objective.loss(outcome).map_err(|_| RowError::Field {
         field: "outcome",
-        problem: format!("{outcome} is outside the range of the objective {objective}"),
+        problem: format!(
+            "{outcome} is outside the range of the objective {objective}: widen it, or cut off what is outside ({},{},clip)",
+            objective.low(),
+            objective.high()
+        ),
     })?;
     match stated {
         None => Ok(Some(meant)),
@@ -62,7 +66,7 @@ mod tests {
         let error = found(None, 51.0).expect_err("outside");
         assert_eq!(
             error.to_string(),
-            "outcome: 51 is outside the range of the objective maximize:0,50"
+            "outcome: 51 is outside the range of the objective maximize:0,50: widen it, or cut off what is outside (0,50,clip)"
         );
         assert_eq!(loss(stated(0.5), Some(20.0), None), Ok(stated(0.5)));
         assert_eq!(loss(stated(0.5), None, Some(&revenue)), Ok(stated(0.5)));

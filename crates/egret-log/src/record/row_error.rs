@@ -105,6 +105,24 @@ pub enum RowError {
         /// The name.
         name: String,
     },
+    /// What is wrong with a field, under the name that its column has in the file.
+    #[error("column {column}: {error}")]
+    Column {
+        /// The column.
+        column: String,
+        /// What is wrong.
+        error: Box<RowError>,
+    },
+    /// The row is over another action space than it was said to be.
+    #[error(
+        "mu is {found}, and {given} was given: leave the space out, or read each space by itself"
+    )]
+    Space {
+        /// What the row says.
+        found: String,
+        /// What was said of the log.
+        given: String,
+    },
     /// Text that is no JSON, or a form that holds no record.
     #[error("{0}")]
     Unreadable(String),
@@ -127,6 +145,8 @@ impl RowError {
             Self::Context(_) => Some("context"),
             Self::Action(_) | Self::Kind(_) => Some("action"),
             Self::Type { field, .. } | Self::Reserved { name: field } => Some(field),
+            Self::Column { column, .. } => Some(column),
+            Self::Space { .. } => Some("mu"),
             Self::Unreadable(_) => None,
         }
     }
@@ -148,6 +168,8 @@ impl RowError {
             Self::Type { .. } | Self::Field { .. } => "wrong type",
             Self::Reserved { .. } => "reserved name",
             Self::Unreadable(_) => "unreadable",
+            Self::Space { .. } => "another action space",
+            Self::Column { error, .. } => error.kind(),
         }
     }
 }

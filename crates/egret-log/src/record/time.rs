@@ -25,6 +25,35 @@ impl Time {
         }
     }
 
+    /// From the notations that tables have: RFC 3339, the same without an offset, which is UTC, a date, or seconds, milli-,
+    /// micro- or nanoseconds since the start of 1970, told apart by their size.
+    pub(crate) fn of_any_notation(text: &str) -> Result<Self, TimeError> {
+        if let Ok(time) = text.parse() {
+            return Ok(time);
+        }
+        let unknown = || TimeError::Text {
+            text: text.to_owned(),
+        };
+        if let Ok(number) = text.parse::<f64>() {
+            let micros = match number.abs() {
+                // Until the year 5138 in seconds, and from 1973 on in each of the others.
+                size if size < 1e11 => number * 1e6,
+                size if size < 1e14 => number * 1e3,
+                size if size < 1e17 => number,
+                size if size < 1e20 => number / 1e3,
+                _ => return Err(unknown()),
+            };
+            return Self::from_micros(micros.round() as i64);
+        }
+        let date_only = text.len() == "2026-11-15".len();
+        let mut full = text.replacen(' ', "T", 1);
+        full += if date_only { "T00:00:00" } else { "" };
+        [full.clone() + "Z", full.clone() + ":00Z", full]
+            .iter()
+            .find_map(|text| text.parse().ok())
+            .ok_or_else(unknown)
+    }
+
     /// Microseconds since the start of 1970.
     pub fn micros(self) -> i64 {
         self.0
@@ -87,5 +116,27 @@ mod tests {
         assert!("yesterday".parse::<Time>().is_err());
         assert!("2021-02-04 16:31:29".parse::<Time>().is_err());
         assert!(Time::from_micros(i64::MAX).is_err());
+    }
+
+    #[test]
+    fn tables_have_many_notations() {
+        for (text, same) in [
+            ("2026-11-15T12:00:00.25Z", "2026-11-15T12:00:00.25Z"),
+            ("2026-11-15 12:00:00.25", "2026-11-15T12:00:00.25Z"),
+            ("2026-11-15 12:00:00+01:00", "2026-11-15T11:00:00Z"),
+            ("2026-11-15 12:00", "2026-11-15T12:00:00Z"),
+            ("2026-11-15", "2026-11-15T00:00:00Z"),
+            ("1794744000", "2026-11-15T12:00:00Z"),
+            ("1794744000.5", "2026-11-15T12:00:00.5Z"),
+            ("1794744000250", "2026-11-15T12:00:00.25Z"),
+            ("1794744000250000", "2026-11-15T12:00:00.25Z"),
+            ("1794744000250000000", "2026-11-15T12:00:00.25Z"),
+        ] {
+            let time = Time::of_any_notation(text).expect("a time");
+            assert_eq!(time.to_string(), same, "{text}");
+        }
+        for text in ["yesterday", "", "15/11/2026", "1e300", "nan"] {
+            assert!(Time::of_any_notation(text).is_err(), "{text}");
+        }
     }
 }

@@ -27,7 +27,7 @@ use crate::parquet::{
     source::{OBJECTIVE, check_version, damaged, entry, guarded, objective_of},
     table_column::TableColumn,
 };
-use crate::reader::{OnBad, ReadError, Reader, expand};
+use crate::reader::{OnBad, ReadError, Reader, beside, expand};
 use crate::record::{RowError, outcome};
 
 /// A row group of at most this many rows is decoded whole. A larger one is streamed, each column by itself.
@@ -96,7 +96,11 @@ impl ColumnScan {
         let wanted: Arc<[Wanted]> = required.chain(optional.iter().map(wanted(true))).collect();
         let (mut files, mut rows) = (Vec::new(), Some(0));
         for path in expand(inputs)? {
-            let format = Format::of_file(&path).map_err(|error| ReadError::io(&path, error))?;
+            let mut format = Format::of_file(&path).map_err(|error| ReadError::io(&path, error))?;
+            if beside(&path)?.names_columns() {
+                // Its columns go by other names: records are read.
+                format = Format::Csv;
+            }
             let path: Arc<Path> = path.into();
             let known = match format {
                 Format::Parquet => Some(Table::open(&path, &wanted)?.rows()),

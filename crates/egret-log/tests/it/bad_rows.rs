@@ -188,7 +188,7 @@ fn every_kind_of_bad_row_stops_or_is_put_aside_with_its_reason() {
                 "0.25",
                 r#"null,"outcome":51,"objective":{"direction":"maximize","low":0,"high":50}"#,
             ),
-            "outcome: 51 is outside the range of the objective maximize:0,50",
+            "outcome: 51 is outside the range of the objective maximize:0,50: widen it, or cut off what is outside (0,50,clip)",
         ),
         (
             good_with(

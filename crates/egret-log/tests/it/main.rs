@@ -4,6 +4,7 @@ mod any_record;
 mod bad_rows;
 mod columns;
 mod frozen;
+mod mapping;
 mod merge;
 mod round_trip;
 

@@ -1,0 +1,169 @@
+//! Tables from anywhere: rows of named values, before anybody says what they mean.
+//!
+//! A `Table` reads CSV, JSON lines and Parquet. A [`LogMapping`](crate::LogMapping) makes records of its rows; deciding
+//! makes contexts of them. In a CSV everything is text, and [`typed_cell`] says what a cell would be elsewhere.
+
+pub(crate) mod cell;
+pub(crate) mod csv_rows;
+
+pub use cell::typed_cell;
+
+use std::fs::File;
+use std::io::{self, BufRead as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use egret::{FeatureValue, Features, Objective, Space};
+
+use crate::format::Format;
+use crate::input::{Input, is_stdin};
+use crate::json::line_source::LineSource;
+use crate::parquet::source::ParquetSource;
+use crate::record::{Cells, RowError, bad_row::BadRow, field};
+use crate::table::csv_rows::CsvRows;
+
+/// Reads the rows of a CSV, of JSON lines or of Parquet; `-` is the standard input. Memory does not grow with the file.
+pub(crate) struct Table {
+    rows: Rows,
+}
+
+enum Rows {
+    Csv(Box<CsvRows>),
+    Lines(Box<LineSource<Cells>>),
+    Parquet(Box<ParquetSource>),
+}
+
+/// Why a table cannot be opened: the disk, or what is in the file.
+pub(crate) enum OpenError {
+    Io(io::Error),
+    Content(RowError),
+}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<RowError> for OpenError {
+    fn from(error: RowError) -> Self {
+        Self::Content(error)
+    }
+}
+
+impl Table {
+    /// Opens a file whose format is known.
+    pub(crate) fn open_as(path: &Path, format: Format) -> Result<Self, OpenError> {
+        if format == Format::Parquet {
+            let source = ParquetSource::open(File::open(path)?)?;
+            let rows = Rows::Parquet(Box::new(source));
+            return Ok(Self { rows });
+        }
+        Self::of_input(Input::open(path)?, format)
+    }
+
+    /// The table in text whose format is known.
+    pub(crate) fn of_input(input: Input, format: Format) -> Result<Self, OpenError> {
+        let rows = match format {
+            Format::Csv => Rows::Csv(Box::new(CsvRows::open(input)??)),
+            Format::JsonLines | Format::DsJson => Rows::Lines(Box::new(lines(input))),
+            Format::Parquet => return Err(RowError::Unreadable(NOT_FROM_PIPES.to_owned()).into()),
+        };
+        Ok(Self { rows })
+    }
+
+    /// Opens a file, or the standard input, whatever its format is.
+    pub(crate) fn open_any(path: &Path) -> Result<Self, OpenError> {
+        if let Some(format) = Format::of_name(path) {
+            return Self::open_as(path, format);
+        }
+        // Once: a pipe cannot be opened again.
+        let mut input = Input::open(path)?;
+        match Format::of_bytes(input.fill_buf()?) {
+            Format::Parquet if !is_stdin(path) => Self::open_as(path, Format::Parquet),
+            format => Self::of_input(input, format),
+        }
+    }
+
+    /// The names of all columns, where they are known before the rows are read.
+    pub(crate) fn columns(&self) -> Option<Vec<Arc<str>>> {
+        match &self.rows {
+            Rows::Csv(rows) => Some(
+                rows.names()
+                    .iter()
+                    .filter(|name| !name.is_empty())
+                    .cloned()
+                    .collect(),
+            ),
+            Rows::Lines(_) => None,
+            Rows::Parquet(source) => Some(source.names()),
+        }
+    }
+
+    /// Whether every value is text, and [`typed_cell`] is to be asked what it says.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self.rows, Rows::Csv(_))
+    }
+
+    /// The place of the row that was read last, from 1: the line in a file of text, where the names of a CSV are in line 1.
+    pub(crate) fn row(&self) -> u64 {
+        match &self.rows {
+            Rows::Csv(rows) => rows.row(),
+            Rows::Lines(lines) => lines.row(),
+            Rows::Parquet(source) => source.row(),
+        }
+    }
+
+    /// The share of the file that was read.
+    pub(crate) fn progress(&self) -> f64 {
+        match &self.rows {
+            Rows::Csv(rows) => rows.progress(),
+            Rows::Lines(lines) => lines.progress(),
+            Rows::Parquet(source) => source.progress(),
+        }
+    }
+
+    pub(crate) fn next_cells(&mut self) -> io::Result<Option<Result<Cells, BadRow>>> {
+        match &mut self.rows {
+            Rows::Csv(rows) => rows.next(),
+            Rows::Lines(lines) => lines.next(),
+            Rows::Parquet(source) => Ok(source.next_cells()),
+        }
+    }
+
+    /// The action space and the objective that the file states for all its rows.
+    pub(crate) fn stated(&self) -> (Option<Arc<Space>>, Option<Objective>) {
+        match &self.rows {
+            Rows::Parquet(source) => source.stated(),
+            _ => (None, None),
+        }
+    }
+}
+
+/// What to do with Parquet from a pipe.
+pub(crate) const NOT_FROM_PIPES: &str =
+    "Parquet has its index at the end, so it is not read from a pipe: save it as a file";
+
+/// Each line is a row. What is inside an object goes by the path to it, with dots, unless the object is a field of a record.
+fn lines(input: Input) -> LineSource<Cells> {
+    LineSource::new(
+        input,
+        Box::new(|line, _| {
+            let features: Features = serde_json::from_slice(line).map_err(|error| {
+                let text = error.to_string();
+                let problem = text.split(" at line ").next().unwrap_or_default();
+                RowError::Unreadable(format!("no JSON object: {problem}"))
+            })?;
+            let mut cells = Cells::new();
+            for (name, value) in features.iter() {
+                if matches!(value, FeatureValue::Object(_)) && field::find(name, 0).is_none() {
+                    let nested = Features::new().with(name, value.clone());
+                    nested.for_each_leaf(|name, value| cells.push((name.into(), value.clone())));
+                } else {
+                    cells.push((name.into(), value.clone()));
+                }
+            }
+            Ok(cells)
+        }),
+    )
+}
