@@ -3,10 +3,12 @@
 mod arguments;
 mod deny;
 mod folders;
+mod package;
 mod portable;
 mod python;
 mod readme;
 mod steps;
+mod virtual_env;
 mod workspace;
 
 use std::env;

@@ -2,8 +2,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
+use crate::virtual_env::VirtualEnv;
 use crate::workspace::Workspace;
 
 /// Runs tests/python with the real packages: pyarrow, pandas, polars, DuckDB, Vowpal Wabbit, obp.
@@ -13,35 +14,32 @@ use crate::workspace::Workspace;
 pub fn check(workspace: &Workspace) -> Result<()> {
     let tests = workspace.root.join("tests").join("python");
     let home = workspace.target.join("python");
-    let environment = home.join("venv");
-    let python = match cfg!(windows) {
-        true => environment.join("Scripts").join("python.exe"),
-        false => environment.join("bin").join("python"),
-    };
-    install(workspace, &tests, &home, &python)?;
-    workspace.cargo("build", &["--release", "-p", "egret-cli"])?;
+    let environment = VirtualEnv::at(home.join("venv"));
+    install(workspace, &tests, &home, &environment)?;
+    let egret = workspace.built_command()?;
     let scratch = home.join("scratch");
     if scratch.exists() {
         fs::remove_dir_all(&scratch)
             .with_context(|| format!("cannot empty {}", scratch.display()))?;
     }
     fs::create_dir_all(&scratch).with_context(|| format!("cannot make {}", scratch.display()))?;
-    let egret = workspace.target.join("release").join("egret");
     workspace.run(
-        Command::new(python)
+        Command::new(environment.python)
             // No compiled files beside the tests.
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env(
-                "EGRET",
-                egret.with_extension(std::env::consts::EXE_EXTENSION),
-            )
+            .env("EGRET", egret)
             .env("EGRET_SCRATCH", &scratch)
             .arg(tests.join("run.py")),
     )
 }
 
 /// An environment with the packages, unless it is there with the same ones.
-fn install(workspace: &Workspace, tests: &Path, home: &Path, python: &Path) -> Result<()> {
+fn install(
+    workspace: &Workspace,
+    tests: &Path,
+    home: &Path,
+    environment: &VirtualEnv,
+) -> Result<()> {
     let [wanted, alone] =
         ["requirements.txt", "requirements-alone.txt"].map(|name| tests.join(name));
     let mut list = String::new();
@@ -50,51 +48,13 @@ fn install(workspace: &Workspace, tests: &Path, home: &Path, python: &Path) -> R
             &fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     }
     let stamp = home.join("installed.txt");
-    if python.exists() && fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
+    let installed = fs::read_to_string(&stamp).is_ok_and(|installed| installed == list);
+    if environment.python.exists() && installed {
         return Ok(());
     }
     println!("The packages of tests/python are not installed yet: this takes a minute, once.");
-    let system = system_python()?;
-    if home.exists() {
-        fs::remove_dir_all(home).with_context(|| format!("cannot empty {}", home.display()))?;
-    }
-    // Without a pip of its own, which Debian packs apart: the system's installs into it.
-    let environment = home.join("venv");
-    workspace.run(
-        Command::new(system)
-            .args(["-m", "venv", "--without-pip"])
-            .arg(&environment),
-    )?;
-    for (file, options) in [(&wanted, &[][..]), (&alone, &["--no-deps"])] {
-        workspace
-            .run(
-                Command::new(system)
-                    .args(["-m", "pip", "--python"])
-                    .arg(python)
-                    .args(["install", "--quiet", "--disable-pip-version-check"])
-                    .args(options)
-                    .arg("-r")
-                    .arg(file),
-            )
-            .with_context(|| format!("the packages of {} cannot be installed", file.display()))?;
-    }
+    environment.create(workspace)?;
+    environment.install_list(workspace, &wanted, &[])?;
+    environment.install_list(workspace, &alone, &["--no-deps"])?;
     fs::write(&stamp, list).with_context(|| format!("cannot write {}", stamp.display()))
-}
-
-/// A Python with pip 22.3 or newer, which can install for another.
-fn system_python() -> Result<&'static str> {
-    const NEW_ENOUGH: &str = "import sys, pip; \
-         sys.exit(tuple(map(int, pip.__version__.split('.')[:2])) < (22, 3))";
-    let works = |program: &&str| {
-        Command::new(program)
-            .args(["-c", NEW_ENOUGH])
-            .output()
-            .is_ok_and(|output| output.status.success())
-    };
-    let found = ["python3", "python"].into_iter().find(works);
-    ensure!(
-        found.is_some(),
-        "there is no Python with pip 22.3 or newer: on Debian, apt install python3-pip"
-    );
-    found.context("looked at just now")
 }

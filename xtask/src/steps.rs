@@ -1,7 +1,7 @@
 use anyhow::Result;
 
 use crate::workspace::Workspace;
-use crate::{deny, folders, portable, python, readme};
+use crate::{deny, folders, package, portable, python, readme};
 
 /// One thing that is checked.
 #[derive(Debug)]
@@ -68,6 +68,11 @@ pub const STEPS: &[Step] = &[
         name: "python",
         about: "logs and figures beside the packages of Python",
         run: python::check,
+    },
+    Step {
+        name: "package",
+        about: "the Python package installs with `pip install .`, and its tests and types hold",
+        run: package::check,
     },
     Step {
         name: "deny",

@@ -67,6 +67,13 @@ impl Workspace {
         self.cargo("test", &[&all, which].concat())
     }
 
+    /// The command egret, once it is built.
+    pub fn built_command(&self) -> Result<PathBuf> {
+        self.cargo("build", &["--release", "-p", "egret-cli"])?;
+        let egret = self.target.join("release").join("egret");
+        Ok(egret.with_extension(env::consts::EXE_EXTENSION))
+    }
+
     /// Runs a command of cargo at the root, with more in its environment.
     pub fn cargo_with(
         &self,

@@ -33,6 +33,7 @@ pub struct Writer {
     space: Option<Arc<Space>>,
     /// The hash of the model that the loop began with.
     model_hash: Option<String>,
+    first_seq: u64,
     rows: u64,
 }
 
@@ -74,6 +75,7 @@ impl Writer {
             missing: dsjson::Missing::default(),
             space: None,
             model_hash: None,
+            first_seq: 0,
             rows: 0,
         })
     }
@@ -81,6 +83,12 @@ impl Writer {
     /// The interval of the actions, for records without `mu` that are written as dsjson.
     pub fn with_interval(mut self, low: f64, high: f64) -> Self {
         self.missing.interval = Some((low, high));
+        self
+    }
+
+    /// The events of a loop are numbered from `seq` on: for a log in several files, one after the other.
+    pub fn from_seq(mut self, seq: u64) -> Self {
+        self.first_seq = seq;
         self
     }
 
@@ -148,7 +156,7 @@ impl<A: ActionKind> EventLog<A> for Writer {
             _ => x.clone(),
         };
         let mut record = Record {
-            seq: Some(self.rows),
+            seq: Some(self.first_seq + self.rows),
             mu: self.space.clone(),
             model_hash: self.model_hash.clone(),
             schema_hash: spec

@@ -93,7 +93,7 @@ impl<A> Decision<A> {
     }
 
     /// The same decision with the action converted.
-    pub(crate) fn map_action<B>(self, into: impl FnOnce(A) -> B) -> Decision<B> {
+    pub fn map_action<B>(self, into: impl FnOnce(A) -> B) -> Decision<B> {
         Decision {
             event: self.event,
             action: into(self.action),

@@ -46,6 +46,15 @@ impl AnyModel {
         self.0.next_event()
     }
 
+    /// As [`Model::with_next_event`].
+    #[must_use]
+    pub fn with_next_event(self, event: u64) -> Self {
+        crate::for_kind!(self.kind(), A => {
+            let model = self.into_typed::<A>().expect("its own kind");
+            model.with_next_event(event).into()
+        })
+    }
+
     /// The kind of its actions.
     pub fn kind(&self) -> Kind {
         self.spec().space.kind()

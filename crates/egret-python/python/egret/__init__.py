@@ -1,0 +1,84 @@
+"""Contextual bandits for action spaces too large to list, with a reusable log.
+
+A Model chooses an action for each context, says how likely it was, and learns from the outcome:
+
+>>> model = egret.Model(egret.Interval(5, 50), objective=egret.maximize(0, 50))
+>>> for customer in range(300):
+...     decision = model.decide({"income": 20 + 10 * (customer % 7)})
+...     bought = decision.action < 18 + 4 * (customer % 7)
+...     model.learn(decision, decision.action if bought else 0)
+
+With log="events" every event is kept, and the log tells what other policies would have earned:
+
+>>> egret.evaluate("events", {"blind": "uniform"})  # doctest: +SKIP
+
+    decide and learn    Model, Decision, Decisions
+    action spaces       Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Items
+    outcomes            maximize, minimize
+    named features      Schema
+    logs                LogWriter, summarize, audit
+    other policies      evaluate, with best_of, smooth and capped_igw; train, select
+    exceptions          EgretError, LogError
+"""
+
+from egret._egret import (
+    Beta,
+    Box,
+    Decision,
+    Decisions,
+    EgretError,
+    Interval,
+    Items,
+    LogError,
+    LogInterval,
+    LogWriter,
+    Model,
+    Objective,
+    Schema,
+    Simplex,
+    Space,
+    Sphere,
+    Steps,
+    TruncatedNormal,
+    maximize,
+    minimize,
+)
+from egret._jobs import audit, best_of, capped_igw, evaluate, select, smooth, summarize, train
+from egret._reports import Audit, Evaluation, Report, Selection, Summary, Training
+
+__all__ = [
+    "Audit",
+    "Beta",
+    "Box",
+    "Decision",
+    "Decisions",
+    "EgretError",
+    "Evaluation",
+    "Interval",
+    "Items",
+    "LogError",
+    "LogInterval",
+    "LogWriter",
+    "Model",
+    "Objective",
+    "Report",
+    "Schema",
+    "Selection",
+    "Simplex",
+    "Space",
+    "Sphere",
+    "Steps",
+    "Summary",
+    "Training",
+    "TruncatedNormal",
+    "audit",
+    "best_of",
+    "capped_igw",
+    "evaluate",
+    "maximize",
+    "minimize",
+    "select",
+    "smooth",
+    "summarize",
+    "train",
+]

@@ -1,0 +1,399 @@
+"""What a user asks of a log: from keywords to a request, from the answer to a report. The work is done in Rust."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from egret import _egret
+from egret._egret import EgretError, Model, Objective, Schema, Space
+from egret._reports import Audit, Evaluation, Selection, Summary, Training
+
+Log = Any  # A path, paths, or a table of pandas, polars, pyarrow or DuckDB.
+Progress = Callable[[str, float, float | None], object]
+ModelFile = Model | str | PathLike[str]
+
+
+#: What an oracle is fitted to, as the command has it.
+METHODS: dict[str, Any] = {
+    "dm": "direct_method",
+    "ips": {"clipped_ips": {"cap": 5.0, "point_masses": "leave_out"}},
+    "dr": {"doubly_robust": {"cap": 5.0, "folds": 4, "draws": 1}},
+}
+#: What select tries.
+CANDIDATES = [(oracle, method) for oracle in ("default", "ridge", "fourier") for method in METHODS]
+
+
+def evaluate(
+    log: Log,
+    policies: str | Sequence[str] | Mapping[str, object],
+    *,
+    estimators: Sequence[str] = (),
+    intervals: Sequence[str] = ("normal", "betting"),
+    level: float = 0.95,
+    simultaneous: bool = False,
+    against: str | None = None,
+    from_seq: int | None = None,
+    model: ModelFile | None = None,
+    predicted: str | None = None,
+    stabilize: bool = False,
+    weight_bound: float | None = None,
+    replicates: int = 200,
+    draws: int = 16,
+    seed: int = 0,
+    space: Space | None = None,
+    objective: Objective | None = None,
+    skip_bad: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """What other policies would have earned, had they decided in place of the one that did.
+
+    log
+        Files and folders, or a table of pandas, polars, pyarrow or DuckDB with the columns of a log.
+    policies
+        By name: the text of a policy as on the command line ("uniform", "column:q", "kernel:action=price"), one of
+        best_of(model), smooth(model) and capped_igw(model), or, for a table, a function that takes the table and
+        gives the density of the logged action of each row.
+    estimators
+        ips, snips, clipped-ips, switch, dm, dr, sndr, drs. By default snips and ips, with predictions also dr and sndr.
+    intervals
+        normal, bootstrap, empirical-bernstein, betting.
+    against
+        Also the difference of each policy to the one of this name.
+    from_seq
+        Only events from this sequence number on: those that a model has not learned from.
+    model, predicted
+        Predictions of outcomes: a model that has not learned from these events, or a column.
+    space, objective
+        Which actions there are and what outcomes are, for tables: egret's files say it, and frames of pandas and
+        polars forget it.
+
+    docs/offline.md says what each means, and what a verdict rests on.
+
+    >>> egret.evaluate("prices.jsonl", "uniform").table[0]["n"]
+    1
+    """
+    with _Scratch() as scratch:
+        named = _named(policies)
+        log, named = _with_densities(log, named)
+        predictions: dict[str, str] | None = None
+        if model is not None and predicted is not None:
+            raise EgretError("predictions come from a model or from a column: give one of them")
+        if model is not None:
+            predictions = {"model": scratch.model(model)}
+        elif predicted is not None:
+            predictions = {"column": predicted}
+        request = {
+            "log": scratch.log(log, skip_bad, space, objective),
+            "policies": [{"name": name, "policy": scratch.policy(policy)} for name, policy in named.items()],
+            "estimators": list(estimators),
+            "intervals": list(intervals),
+            "level": level,
+            "simultaneous": simultaneous,
+            "against": against,
+            "from_seq": from_seq,
+            "predictions": predictions,
+            "stabilize": stabilize,
+            "weight_bound": weight_bound,
+            "replicates": replicates,
+            "draws": draws,
+            "seed": seed,
+        }
+        return Evaluation(_run("evaluate", request, progress)[0])
+
+
+def audit(
+    log: Log,
+    *,
+    models: Sequence[ModelFile] = (),
+    relearn: bool = False,
+    replay_every: int = 1,
+    alpha: float = 0.01,
+    least_density: float | None = None,
+    space: Space | None = None,
+    skip_bad: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Whether a log is what it says: replays its decisions bit for bit, and tests the logged densities.
+
+    models
+        Saved models, the one from before the first event among them.
+    relearn
+        Learn missing models from the log.
+    alpha
+        The probability with which a correct log ever raises an alarm.
+
+    >>> egret.audit("prices.jsonl").alarm
+    False
+    """
+    with _Scratch() as scratch:
+        request = {
+            "log": scratch.log(log, skip_bad, space),
+            "models": [scratch.model(model) for model in models],
+            "relearn": relearn,
+            "replay_every": replay_every,
+            "alpha": alpha,
+            "least_density": least_density,
+        }
+        return Audit(_run("audit", request, progress)[0])
+
+
+def summarize(log: Log, *, skip_bad: str | PathLike[str] | None = None, progress: Progress | None = None) -> Summary:
+    """What is in a log: counts, gaps, outcomes, the spread of densities, effective events.
+
+    >>> egret.summarize("prices.jsonl").rows
+    1
+    """
+    with _Scratch() as scratch:
+        return Summary(_run("summarize", {"log": scratch.log(log, skip_bad)}, progress)[0])
+
+
+def train(
+    log: Log,
+    *,
+    oracle: str = "default",
+    method: str | Mapping[str, Any] = "ips",
+    space: Space | None = None,
+    objective: Objective | None = None,
+    features: Schema | None = None,
+    epochs: int | None = None,
+    split: Sequence[float] = (0.8, 0.1, 0.1),
+    shuffle: bool = False,
+    level: float = 0.95,
+    seed: int = 0,
+    skip_bad: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Training:
+    """Learns a model from a log; `.model` of the answer decides and goes on learning.
+
+    oracle, method
+        How outcomes are predicted, and what that is fitted to: dm, ips, dr, or a dict with their numbers, as in
+        docs/learning.md.
+    split
+        The shares of the log for training, for stopping and for judging.
+
+    >>> egret.train("events").model.best({"income": 50})  # doctest: +SKIP
+    27.3
+    """
+    with _Scratch() as scratch:
+        request = {
+            "from": _training_log(scratch, log, skip_bad, space, objective, features),
+            "candidate": _candidate(oracle, method, epochs),
+            "split": {"shares": list(split), "shuffle": shuffle},
+            "seed": seed,
+            "level": level,
+        }
+        report, model = _run("train", request, progress)
+        assert model is not None, "training makes a model"
+        return Training(report, model)
+
+
+def select(
+    log: Log,
+    candidates: Sequence[str | tuple[str, str | Mapping[str, Any]]] = CANDIDATES,
+    *,
+    space: Space | None = None,
+    objective: Objective | None = None,
+    features: Schema | None = None,
+    epochs: int | None = None,
+    split: Sequence[float] = (0.8, 0.1, 0.1),
+    shuffle: bool = False,
+    level: float = 0.95,
+    seed: int = 0,
+    skip_bad: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Selection:
+    """Trains many candidates, judges them on held-out events, and keeps the best as `.model`.
+
+    candidates
+        Pairs of an oracle and a method, or oracles alone, by ips: ["default", "ridge", ("ridge", "dm")]. By default the
+        default, ridge and fourier, each by dm, ips and dr.
+
+    >>> egret.select("events").model  # doctest: +SKIP
+    """
+    with _Scratch() as scratch:
+        pairs = [(one, "ips") if isinstance(one, str) else one for one in candidates]
+        request = {
+            "from": _training_log(scratch, log, skip_bad, space, objective, features),
+            "candidates": [_candidate(oracle, method, epochs) for oracle, method in pairs],
+            "split": {"shares": list(split), "shuffle": shuffle},
+            "seed": seed,
+            "level": level,
+        }
+        report, model = _run("select", request, progress)
+        assert model is not None, "selection keeps a model"
+        return Selection(report, model)
+
+
+def best_of(model: ModelFile, m: int = 16) -> dict[str, Any]:
+    """The policy that draws m actions and plays the best of them by a model: as simple to serve as to evaluate."""
+    return {"best_of": {"m": m, "model": model}}
+
+
+def smooth(model: ModelFile, tau: float = 32.0) -> dict[str, Any]:
+    """The policy that is uniform over the best 1/tau of all actions by a model."""
+    return {"smooth": {"tau": tau, "model": model}}
+
+
+def capped_igw(model: ModelFile, tau: float | None = None, gamma: float | None = None) -> dict[str, Any]:
+    """CappedIGW with a model, at other settings."""
+    return {"capped_igw": {"model": model, "tau": tau, "gamma": gamma}}
+
+
+def _run(job: str, request: dict[str, Any], progress: Progress | None) -> tuple[dict[str, Any], Model | None]:
+    report, model = _egret.run(job, json.dumps(request), progress)
+    return json.loads(report), model
+
+
+def _candidate(oracle: str, method: str | Mapping[str, Any], epochs: int | None) -> dict[str, Any]:
+    if isinstance(method, str) and method not in METHODS:
+        raise EgretError(f"no method is called {method!r}, expected {', '.join(METHODS)}")
+    return {
+        "oracle": None if oracle == "default" else json.loads(_egret.oracle_json(oracle)),
+        "method": METHODS[method] if isinstance(method, str) else method,
+        "epochs": epochs,
+    }
+
+
+def _training_log(
+    scratch: _Scratch,
+    log: Log,
+    skip_bad: str | PathLike[str] | None,
+    space: Space | None,
+    objective: Objective | None,
+    features: Schema | None,
+) -> dict[str, Any]:
+    embeddings = None if space is None else space.embeddings
+    return {
+        "log": scratch.log(log, skip_bad, None, objective),
+        "space": None if space is None else json.loads(_egret.space_json(str(space))),
+        "embeddings": None if embeddings is None else scratch.rows(embeddings.tolist()),
+        "features": None if features is None else features.to_dict(),
+    }
+
+
+def _named(policies: str | Sequence[str] | Mapping[str, object]) -> dict[str, object]:
+    if isinstance(policies, str):
+        policies = [policies]
+    if isinstance(policies, Mapping):
+        return dict(policies)
+    return {policy: policy for policy in policies}
+
+
+def _with_densities(log: Log, policies: dict[str, object]) -> tuple[Log, dict[str, object]]:
+    """Policies that are functions become columns of the table."""
+    named = dict(policies)
+    for place, (name, policy) in enumerate(policies.items()):
+        if not callable(policy):
+            continue
+        if _is_path(log):
+            raise EgretError(f"policy {name} is a function of a table: read the log first, as with pandas.read_parquet")
+        column = f"density_{place}"
+        log = _with_column(log, column, policy(log))
+        named[name] = {"column": {"density": column}}
+    return log, named
+
+
+def _with_column(table: Any, name: str, values: Any) -> Any:
+    if hasattr(table, "assign"):  # pandas
+        return table.assign(**{name: values})
+    if hasattr(table, "with_columns"):  # polars
+        import polars
+
+        return table.with_columns(polars.Series(name, values))
+    if hasattr(table, "append_column"):  # pyarrow
+        return table.append_column(name, [values])
+    raise EgretError("a policy that is a function needs a table of pandas, polars or pyarrow")
+
+
+def _is_path(log: Log) -> bool:
+    return isinstance(log, (str, PathLike)) or (isinstance(log, (list, tuple)) and all(_is_path(one) for one in log))
+
+
+class _Scratch:
+    """A folder for tables and models that are only in memory: jobs read files."""
+
+    def __enter__(self) -> _Scratch:
+        self._folder = tempfile.TemporaryDirectory(prefix="egret-")
+        self._files = 0
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+    def _file(self, ending: str) -> str:
+        self._files += 1
+        return str(Path(self._folder.name) / f"{self._files}{ending}")
+
+    def log(
+        self,
+        log: Log,
+        skip_bad: str | PathLike[str] | None,
+        space: Space | None = None,
+        objective: Objective | None = None,
+    ) -> dict[str, Any]:
+        if not _is_path(log):
+            file = self._file(".parquet")
+            _write_parquet(log, file, space, objective)
+            log = file
+        elif space is not None or objective is not None:
+            raise EgretError("space and objective are for tables: a log in files says them itself")
+        paths = [log] if isinstance(log, (str, PathLike)) else log
+        return {
+            "paths": [fspath(path) for path in paths],
+            "skip_bad": None if skip_bad is None else fspath(skip_bad),
+        }
+
+    def rows(self, rows: Sequence[Sequence[float]]) -> str:
+        file = self._file(".csv")
+        Path(file).write_text("".join(",".join(map(repr, row)) + "\n" for row in rows))
+        return file
+
+    def model(self, model: ModelFile) -> str:
+        if not isinstance(model, Model):
+            return fspath(model)
+        file = self._file(".egret")
+        model.save(file)
+        return file
+
+    def policy(self, policy: object) -> Any:
+        if isinstance(policy, str):
+            return json.loads(_egret.policy_json(policy))
+        if isinstance(policy, Mapping):
+            return {
+                name: {key: self.model(value) if isinstance(value, Model) else _plain(value) for key, value in options.items()}
+                for name, options in policy.items()
+            }
+        raise EgretError(f"a policy is text, best_of(model) or a function of a table, found {policy!r}")
+
+
+def _plain(value: Any) -> Any:
+    return fspath(value) if isinstance(value, PathLike) else value
+
+
+def _write_parquet(table: Any, file: str, space: Space | None, objective: Objective | None) -> None:
+    for method in ("collect", "to_arrow_table", "to_table"):  # lazy frames of polars, DuckDB, datasets of pyarrow
+        if hasattr(table, method):
+            table = getattr(table, method)()
+            break
+    if hasattr(table, "to_arrow"):  # polars: its own layout of text is not for files
+        import polars
+
+        table = table.to_arrow(compat_level=polars.CompatLevel.oldest())
+    if not hasattr(table, "__arrow_c_stream__"):
+        found = type(table).__name__
+        raise EgretError(f"a log is a path, or a table of pandas, polars, pyarrow or DuckDB, found {found}")
+    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow.parquet  # type: ignore[import-untyped]
+
+    table = pyarrow.table(table)
+    told = dict(table.schema.metadata or {})
+    if space is not None:
+        told[b"egret.mu"] = _egret.space_json(str(space)).encode()
+    if objective is not None:
+        told[b"egret.objective"] = _egret.objective_json(str(objective)).encode()
+    pyarrow.parquet.write_table(table.replace_schema_metadata(told), file)

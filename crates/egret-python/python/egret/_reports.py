@@ -1,0 +1,278 @@
+"""What jobs answer: objects that print as a table, show a picture in a notebook, and become dicts and frames."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from egret import _egret
+
+if TYPE_CHECKING:
+    import pandas
+
+    from egret._egret import Model
+
+
+class Report:
+    """What a job answers. It prints as a table, and shows a picture in a notebook."""
+
+    title = "Report"
+    #: (heading, key) of the columns that are printed.
+    columns: Sequence[tuple[str, str]] = ()
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self._data = data
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as the command prints it with --json."""
+        return self._data
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """The rows, each a dict."""
+        raise NotImplementedError
+
+    @property
+    def remarks(self) -> list[str]:
+        """What there is to say in sentences."""
+        return []
+
+    @property
+    def svg(self) -> str | None:
+        """A picture, if there is something to draw."""
+        return None
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The rows as a frame of pandas."""
+        import pandas
+
+        return pandas.DataFrame(self.table)
+
+    def save_plot(self, path: str) -> None:
+        """Writes the picture as SVG."""
+        if self.svg is None:
+            raise _egret.EgretError("there is nothing to draw")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.svg)
+
+    def __repr__(self) -> str:
+        rows = [[heading for heading, _ in self.columns], *self._cells()]
+        widths = [max(len(cell) for cell in column) for column in zip(*rows)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        return "\n".join([self.title, "", *lines, "", *self.remarks]).rstrip()
+
+    def _repr_html_(self) -> str:
+        def row(cells: Sequence[str], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+        head = row([heading for heading, _ in self.columns], "th")
+        body = "".join(row(cells, "td") for cells in self._cells())
+        remarks = "".join(f"<p>{html.escape(remark)}</p>" for remark in self.remarks)
+        return f"<h4>{html.escape(self.title)}</h4>{self.svg or ''}<table>{head}{body}</table>{remarks}"
+
+    def _cells(self) -> list[list[str]]:
+        return [[_cell(row.get(key)) for _, key in self.columns] for row in self.table]
+
+
+class Evaluation(Report):
+    """What other policies would have earned, or lost. A row has an estimate, its interval, and a verdict on it."""
+
+    title = "What other policies would have earned or lost"
+    columns = (
+        ("policy", "policy"),
+        ("estimator", "estimator"),
+        ("interval", "interval"),
+        ("estimate", "estimate"),
+        ("low", "low"),
+        ("high", "high"),
+        ("events", "n"),
+        ("effective", "ess"),
+        ("verdict", "verdict_kind"),
+    )
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self._data["rows"]
+        return rows
+
+    @property
+    def remarks(self) -> list[str]:
+        verdicts = {row["policy"]: f"{row['policy']}: {row['verdict']}." for row in reversed(self.table)}
+        return [*reversed(verdicts.values()), *self._data["remarks"]]
+
+    @property
+    def svg(self) -> str | None:
+        rows = [
+            (f"{row['policy']}, {row['estimator']}", row["interval"], row["low"], row["estimate"], row["high"])
+            for row in self.table
+        ]
+        rows = [row for row in rows if all(_is_finite(value) for value in row[2:])]
+        if not rows:
+            return None
+        subtitle = f"{self._data['level']:.0%} intervals"
+        return _egret.interval_chart("Value of each policy", subtitle, "mean outcome", rows)
+
+
+class Audit(Report):
+    """Whether a log is what it says: `alarm` and `verdict` first, then a row for each test."""
+
+    columns = (
+        ("test", "test"),
+        ("hypothesis", "hypothesis"),
+        ("events", "events"),
+        ("e-value", "e_value"),
+        ("largest", "largest"),
+        ("alarm at", "threshold"),
+        ("alarm after", "alarm_at"),
+    )
+
+    @property
+    def alarm(self) -> bool:
+        """Whether a fault was found."""
+        return bool(self._data["alarm"])
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in a sentence."""
+        return str(self._data["verdict"])
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        return f"Verdict: {self.verdict}"
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        return [*self._data["tests"], self._data["together"]]
+
+    @property
+    def remarks(self) -> list[str]:
+        replay = self._data["replay"]
+        done = f"Replay: {replay['replayed']} decisions repeated, {replay['equal']} equal, {replay['differing']} differ."
+        return [done, *(f"Not checked: {words}." for words in self._data["not_checked"])]
+
+    @property
+    def svg(self) -> str | None:
+        points = self._data["history"]["points"]
+        if not points:
+            return None
+        names = [row["test"] for row in self.table]
+        lines = [
+            (name, [(at, min(max(values[place], 1e-4), 1e12)) for at, values in points if place < len(values)])
+            for place, name in enumerate(names)
+        ]
+        threshold = self._data["together"]["threshold"]
+        axes, level = ("events", "e-value"), (threshold, f"alarm at {threshold:g}")
+        return _egret.line_chart("Evidence that densities are wrong", "E-values over the log", axes, lines, level)
+
+
+class Summary(Report):
+    """What is in a log. `summary.rows` and the like are the figures that to_dict lists."""
+
+    title = "The log"
+    columns = (("figure", "figure"), ("value", "value"))
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_data"][name]
+        except KeyError:
+            raise AttributeError(f"a summary has no figure {name!r}") from None
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        return [
+            {"figure": name, "value": _flat(value)}
+            for name, value in self._data.items()
+            if value not in (None, {}, [], 0) and name != "effective_events"
+        ]
+
+
+class _WithModel(Report):
+    def __init__(self, data: dict[str, Any], model: Model) -> None:
+        super().__init__(data)
+        #: The model that was learned.
+        self.model = model
+
+
+class Training(_WithModel):
+    """A model that was learned from a log, and how the training went: a row for each epoch."""
+
+    columns = (("epoch", "epoch"), ("squared error", "squared_error"), ("value", "value"))
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        return f"{self._data['name']}, served as {self._data['policy']}"
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        return [{"epoch": epoch["epoch"], **epoch["validation"]} for epoch in self._data["epochs"]]
+
+    @property
+    def value(self) -> dict[str, Any] | None:
+        """Its value on test rows, which it has not seen: estimate, interval, verdict."""
+        tested: dict[str, Any] | None = self._data["tested"]
+        return tested
+
+    @property
+    def remarks(self) -> list[str]:
+        rows = [f"{self._data[part]} rows for {part}" for part in ("train", "validation", "test")]
+        lines = [f"The model of epoch {self._data['best_epoch']}; {', '.join(rows)}."]
+        if self.value is not None:
+            interval = self.value["interval"]
+            lines.append(
+                f"On test rows: {self.value['estimate']:.4g}, in [{interval['low']:.4g}, {interval['high']:.4g}]."
+            )
+        return lines
+
+
+class Selection(_WithModel):
+    """The best of many candidates, and how each did on held-out events."""
+
+    title = "Candidates on held-out events"
+    columns = (
+        ("candidate", "candidate"),
+        ("estimate", "estimate"),
+        ("low", "low"),
+        ("high", "high"),
+        ("effective", "ess"),
+        ("winner", "winner"),
+        ("verdict", "verdict"),
+    )
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self._data["candidates"]
+        return rows
+
+    @property
+    def remarks(self) -> list[str]:
+        return [self._data["sentence"]]
+
+    @property
+    def svg(self) -> str | None:
+        rows = [(row["candidate"], "value", row["low"], row["estimate"], row["high"]) for row in self.table]
+        rows = [row for row in rows if all(_is_finite(value) for value in row[2:])]
+        if not rows:
+            return None
+        return _egret.interval_chart(self.title, "they hold for all at once", "mean outcome", rows)
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def _flat(value: Any) -> Any:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_cell(inner)}" for name, inner in value.items())
+    return value
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    return str(value)

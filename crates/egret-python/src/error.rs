@@ -1,0 +1,40 @@
+//! From errors of the crates to exceptions of Python: one hierarchy, below `ValueError`.
+
+use std::error::Error;
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+create_exception!(
+    egret,
+    EgretError,
+    PyValueError,
+    "What egret cannot do, and why. All of its exceptions are of this class."
+);
+create_exception!(
+    egret,
+    LogError,
+    EgretError,
+    "A log that cannot be read or written: the message names file, row and field."
+);
+
+/// An exception with the words of an error and of all that caused it.
+pub fn raised(error: impl Error) -> PyErr {
+    EgretError::new_err(words(&error))
+}
+
+/// As [`raised`], for logs.
+pub fn log_error(error: impl Error) -> PyErr {
+    LogError::new_err(words(&error))
+}
+
+fn words(error: &dyn Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        words += &format!(": {error}");
+        cause = error.source();
+    }
+    words
+}

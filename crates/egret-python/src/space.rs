@@ -1,0 +1,146 @@
+//! What is chosen: action spaces.
+
+use egret::{
+    ActionSpace, BetaPrior, Dirichlet, EmbeddingRows, Interval, Items, LogInterval, Space, Steps,
+    TruncatedNormal, UniformBox, UniformSphere,
+};
+use pyo3::prelude::*;
+
+use crate::array::{array, matrix};
+use crate::context::named;
+use crate::error::raised;
+use crate::value::{from_json, to_json};
+
+/// Which actions there are, and how likely each is before anything is known.
+///
+/// Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere and Items make one.
+#[pyclass(frozen, eq, module = "egret", name = "Space", from_py_object)]
+#[derive(Clone, PartialEq)]
+pub struct PySpace {
+    pub space: Space,
+    pub embeddings: Option<EmbeddingRows>,
+}
+
+impl PySpace {
+    fn of(space: impl ActionSpace) -> Self {
+        let (space, embeddings) = space.into_parts();
+        Self { space, embeddings }
+    }
+}
+
+#[pymethods]
+impl PySpace {
+    /// What an action is: "number", "vector" or "item".
+    #[getter]
+    fn kind(&self) -> String {
+        self.space.kind().to_string()
+    }
+
+    /// The features of items as numbers, a row for each; None for other spaces.
+    #[getter]
+    fn embeddings<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let rows = self.embeddings.as_ref().map(|rows| {
+            let rows: Vec<&[f64]> = rows.values().chunks(rows.dim()).collect();
+            array(py, rows, "float64")
+        });
+        rows.transpose()
+    }
+
+    fn __str__(&self) -> String {
+        self.space.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<egret.Space {}>", self.space)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let space = slf.get();
+        let json = to_json(&(&space.space, &space.embeddings))?;
+        Ok((slf.getattr("_restored")?, (json,)))
+    }
+
+    #[staticmethod]
+    fn _restored(json: &str) -> PyResult<Self> {
+        let (space, embeddings) = from_json(json)?;
+        Ok(Self { space, embeddings })
+    }
+}
+
+/// A number from low to high: a price, a dose, a bid.
+///
+/// >>> egret.Model(egret.Interval(5, 50)).decide([1.0]).action  # doctest: +SKIP
+/// 31.4
+#[pyfunction(name = "Interval")]
+pub fn interval(low: f64, high: f64) -> PyResult<PySpace> {
+    Ok(PySpace::of(Interval::new(low, high).map_err(raised)?))
+}
+
+/// A number from low to high whose ratios matter: a timeout, a buffer, a learning rate. low is above 0.
+#[pyfunction(name = "LogInterval")]
+pub fn log_interval(low: f64, high: f64) -> PyResult<PySpace> {
+    Ok(PySpace::of(LogInterval::new(low, high).map_err(raised)?))
+}
+
+/// low, low + step, and so on to high: cents, retries.
+#[pyfunction(name = "Steps", signature = (low, high, step=1.0))]
+pub fn steps(low: f64, high: f64, step: f64) -> PyResult<PySpace> {
+    Ok(PySpace::of(Steps::new(low, high, step).map_err(raised)?))
+}
+
+/// A number from low to high that is looked for near the mean first.
+#[pyfunction(name = "TruncatedNormal")]
+pub fn truncated_normal(mean: f64, sd: f64, low: f64, high: f64) -> PyResult<PySpace> {
+    let normal = TruncatedNormal::new(mean, sd, low, high).map_err(raised)?;
+    Ok(PySpace::of(normal))
+}
+
+/// A number from low to high that is looked for by a Beta distribution first.
+#[pyfunction(name = "Beta")]
+pub fn beta(a: f64, b: f64, low: f64, high: f64) -> PyResult<PySpace> {
+    Ok(PySpace::of(
+        BetaPrior::new(a, b, low, high).map_err(raised)?,
+    ))
+}
+
+/// Several numbers at once, each between two ends: Box([(1, 16), (1, 64)]) for cache and threads.
+#[pyfunction(name = "Box")]
+pub fn sides(sides: Vec<(f64, f64)>) -> PyResult<PySpace> {
+    Ok(PySpace::of(UniformBox::new(&sides).map_err(raised)?))
+}
+
+/// Shares of a whole, which sum to 1: a budget over so many channels; or the parameters of a Dirichlet distribution.
+#[pyfunction(name = "Simplex")]
+pub fn simplex(alpha: &Bound<'_, PyAny>) -> PyResult<PySpace> {
+    let alpha = match alpha.extract::<usize>() {
+        Ok(parts) => vec![1.0; parts],
+        Err(_) => alpha.extract()?,
+    };
+    Ok(PySpace::of(Dirichlet::new(&alpha).map_err(raised)?))
+}
+
+/// A direction: unit vectors of so many coordinates.
+#[pyfunction(name = "Sphere")]
+pub fn sphere(dim: usize) -> PyResult<PySpace> {
+    Ok(PySpace::of(UniformSphere::new(dim).map_err(raised)?))
+}
+
+/// One of many items, by the features of each: dicts, a table with named columns, or an array with a row for each.
+///
+/// An action is the place of an item, from 0. Weights are relative probabilities before anything is known.
+#[pyfunction(name = "Items", signature = (features, *, weights=None))]
+pub fn items(features: &Bound<'_, PyAny>, weights: Option<Vec<f64>>) -> PyResult<PySpace> {
+    let items = match matrix(features)? {
+        Some(rows) => {
+            let dim = rows.first().map_or(0, Vec::len);
+            let rows = EmbeddingRows::new(dim, rows.concat()).map_err(raised)?;
+            Items::new(rows).map_err(raised)?
+        }
+        None => Items::infer(&named(features)?).map_err(raised)?,
+    };
+    let items = match weights {
+        Some(weights) => items.with_weights(weights).map_err(raised)?,
+        None => items,
+    };
+    Ok(PySpace::of(items))
+}

@@ -1,0 +1,64 @@
+"""The examples run, and so does every example in help() and in the README."""
+
+import doctest
+import importlib.util
+import re
+from pathlib import Path
+
+import egret
+
+HOME = Path(__file__).parent.parent
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, HOME / "examples" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_price_a_product(tmp_path, capsys):
+    load("price_a_product").main(tmp_path, 3_000)
+    printed = capsys.readouterr().out
+    first, last = map(float, re.findall(r"([\d.]+) at", printed)[:2])
+    assert first < last, printed
+    assert "the best of 16" in printed
+
+
+def test_own_log(capsys):
+    own = load("own_log")
+    own.main(4_000)
+    assert "rule" in capsys.readouterr().out
+    log = own.last_year(200_000)
+    found = egret.evaluate(log, {"rule": own.rule}, space=own.PRICES, objective=own.REVENUE).table[0]
+    chance = own.np.random.default_rng(5)
+    worth = 8 + chance.lognormal(10.5, 0.5, 1_000_000) / 2_500 + chance.normal(0, 3, 1_000_000)
+    price = chance.uniform(10, 30, 1_000_000)
+    truth = (price * (price < worth)).mean()
+    assert found["low"] < truth < found["high"], (found, truth)
+
+
+def test_the_examples_of_help(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # The log writer first: it leaves the log that the others read.
+    names = ["LogWriter", *(name for name in egret.__all__ if name != "LogWriter")]
+    shown = [egret, *(getattr(egret, name) for name in names)]
+    runner, parser = doctest.DocTestRunner(), doctest.DocTestParser()
+    examples = 0
+    for thing in shown:
+        text = (thing.__doc__ or "").replace("::\n", ":\n")
+        test = parser.get_doctest(text, {"egret": egret}, getattr(thing, "__name__", ""), None, 0)
+        examples += len(test.examples)
+        runner.run(test)
+    results = runner.summarize()
+    assert results.failed == 0
+    assert 10 <= examples
+
+
+def test_the_program_of_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    readme = (HOME.parent.parent / "README.md").read_text(encoding="utf-8")
+    programs = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    assert programs
+    for program in programs:
+        exec(compile(program, "README.md", "exec"), {})

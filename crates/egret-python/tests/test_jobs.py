@@ -1,0 +1,169 @@
+"""Evaluating, auditing, training and selecting from Python, beside the command."""
+
+import json
+
+import duckdb
+import numpy
+import pandas
+import polars
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+from conftest import customers, revenue, shop
+
+import egret
+
+
+@pytest.fixture(scope="module")
+def sold(tmp_path_factory):
+    """A log of 1,500 customers, the model from before them, and the one from after the first 500."""
+    folder = tmp_path_factory.mktemp("sold")
+    shop(0).save(folder / "start.egret")
+    with egret.Model.load(folder / "start.egret", log=folder / "log.parquet") as model:
+        for n, customer in enumerate(customers(1_500)):
+            if n == 500:
+                model.save(folder / "early.egret")
+            decision = model.decide(customer)
+            model.learn(decision, revenue(n, decision.action))
+    return folder
+
+
+def test_evaluation_is_that_of_the_command(sold, command):
+    policies = {"blind": "uniform", "best": egret.best_of(sold / "early.egret", 8)}
+    here = egret.evaluate(
+        sold / "log.parquet", policies, model=egret.Model.load(sold / "early.egret"), from_seq=500, against="blind"
+    )
+    model = sold / "early.egret"
+    there = command(
+        *("ope", sold / "log.parquet", "-p", "blind=uniform", "-p", f"best=best-of:m=8,model={model}"),
+        *("--model", model, "--from-seq", 500, "--against", "blind", "--json"),
+    )
+    assert here.table == json.loads(there)
+    assert {"dr", "sndr", "snips", "ips"} == {row["estimator"] for row in here.table}
+    frame = here.to_frame()
+    assert len(frame) == len(here.table) and frame["n"].max() == 1_000
+    assert "blind" in repr(here) and "estimate" in repr(here)
+    page = here._repr_html_()
+    assert "<svg" in page and "<table>" in page and "best" in page
+    assert here.to_dict()["level"] == 0.95
+
+
+def test_a_model_in_memory_is_a_policy(sold):
+    model = egret.Model.load(sold / "early.egret")
+    in_memory = egret.evaluate(sold / "log.parquet", {"it": egret.smooth(model, 8)}, from_seq=500)
+    by_file = egret.evaluate(sold / "log.parquet", {"it": f"smooth:tau=8,model={sold / 'early.egret'}"}, from_seq=500)
+    assert in_memory.table == by_file.table
+
+
+def test_tables_are_logs(sold):
+    file = sold / "log.parquet"
+    expected = egret.evaluate(file, "uniform").table
+    told = {"space": egret.Interval(5, 50), "objective": egret.maximize(0, 50)}
+    relation = duckdb.sql(f"select * from '{file}'")
+    for table in [
+        pandas.read_parquet(file),
+        polars.read_parquet(file),
+        polars.scan_parquet(file),
+        pyarrow.parquet.read_table(file),
+        pyarrow.dataset.dataset(file),
+        relation,
+    ]:
+        assert egret.evaluate(table, "uniform", **told).table == expected, type(table)
+    assert egret.evaluate([str(file)], ["uniform"]).table == expected
+    with pytest.raises(egret.EgretError, match="a log is a path"):
+        egret.evaluate(7, "uniform")
+
+
+def test_a_function_of_the_table_is_a_policy(sold):
+    """Prices from 5 to 27.5 alone: density 2 there, and 0 elsewhere."""
+    file = sold / "log.parquet"
+    told = {"space": egret.Interval(5, 50), "objective": egret.maximize(0, 50)}
+
+    def low(log):
+        prices = log["action"]
+        prices = prices.to_pylist() if isinstance(log, pyarrow.Table) else prices.to_list()
+        return [2.0 if price < 27.5 else 0.0 for price in prices]
+
+    tables = [pandas.read_parquet(file), polars.read_parquet(file), pyarrow.parquet.read_table(file)]
+    results = [egret.evaluate(table, {"low": low}, **told).table for table in tables]
+    assert results[0] == results[1] == results[2]
+    assert 0 < results[0][0]["zero_share"] < 1
+    with pytest.raises(egret.EgretError, match="read the log first"):
+        egret.evaluate(file, {"low": low})
+
+
+def test_audit_is_that_of_the_command(sold, command):
+    here = egret.audit(sold / "log.parquet", models=[sold / "start.egret"], relearn=True)
+    there = command("audit", sold / "log.parquet", "--model", sold / "start.egret", "--relearn", "--json")
+    assert here.to_dict() == json.loads(there)
+    assert not here.alarm and here.to_dict()["replay"]["equal"] == 1_500
+    assert "Verdict" in repr(here) and "<svg" in here._repr_html_()
+    wrong = pandas.read_parquet(sold / "log.parquet")
+    wrong["density"] *= 2
+    assert egret.audit(wrong).alarm
+
+
+def test_training_is_that_of_the_command(sold, command):
+    there = sold / "there.egret"
+    command("learn", sold / "log.parquet", "-o", there, "--seed", 3, "--epochs", 2)
+    here = egret.train(sold / "log.parquet", seed=3, epochs=2)
+    assert here.model.to_bytes() == there.read_bytes()
+    assert "rows for train" in repr(here) and here.to_frame().shape[0] <= 2
+    assert here.model.best(customers(1)[0]) > 5
+    frame = pandas.read_parquet(sold / "log.parquet")
+    by_table = egret.train(frame, space=egret.Interval(5, 50), objective=egret.maximize(0, 50), oracle="ridge")
+    assert "ridge" in repr(by_table)
+
+
+def test_selection_is_that_of_the_command(sold, command):
+    found = egret.select(sold / "log.parquet", ["ridge", ("ridge", "dm")])
+    there = sold / "best.egret"
+    command("select", sold / "log.parquet", "--oracle", "ridge", "--method", "ips,dm", "-o", there)
+    assert found.model.to_bytes() == there.read_bytes()
+    assert len(found.table) == 2 and sum(row["winner"] for row in found.table) == 1
+    assert "candidate" in repr(found) and "<svg" in found._repr_html_()
+    assert found.model.best(customers(1)[0]) >= 5
+
+
+def test_training_takes_the_features_of_items(tmp_path):
+    space = egret.Items(numpy.arange(12.0).reshape(6, 2))
+    with egret.Model(space, 1, log=tmp_path / "events") as model:
+        for _ in range(200):
+            decision = model.decide([1.0])
+            model.learn(decision, 0.1 if decision.action == 5 else 0.9)
+    trained = egret.train(tmp_path / "events", space=space, oracle="ridge")
+    assert trained.model.best([1.0]) == 5
+
+
+def test_summary(sold, command):
+    here = egret.summarize(sold / "log.parquet")
+    assert here.to_dict() == json.loads(command("log", "stats", sold / "log.parquet", "--json"))
+    assert here.rows == 1_500 and "1500" in repr(here)
+    with pytest.raises(AttributeError):
+        here.nonsense
+
+
+def test_mistakes_name_the_field(sold, tmp_path):
+    with pytest.raises(egret.EgretError, match="estimators: dr needs predictions"):
+        egret.evaluate(sold / "log.parquet", "uniform", estimators=["dr"])
+    with pytest.raises(egret.EgretError, match="level"):
+        egret.evaluate(sold / "log.parquet", "uniform", level=2)
+    with pytest.raises(egret.EgretError, match="no policy is called"):
+        egret.evaluate(sold / "log.parquet", "unifrom")
+    (tmp_path / "bad.jsonl").write_text('{"context": [1], "action": 0.5, "density": -1}\n')
+    with pytest.raises(egret.LogError, match="bad.jsonl.*density"):
+        egret.evaluate(tmp_path / "bad.jsonl", "uniform")
+    with pytest.raises(egret.LogError):
+        egret.summarize(tmp_path / "absent.parquet")
+
+
+def test_progress_is_told_and_can_end_the_job(sold):
+    heard = []
+    egret.summarize(sold / "log.parquet", progress=lambda *step: heard.append(step))
+    assert heard[-1] == ("read", 1.0, 1.0)
+
+    def stop(what, done, of):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        egret.train(sold / "log.parquet", progress=stop)
