@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 /// | text                                        | policy                                                      |
 /// |---------------------------------------------|-------------------------------------------------------------|
 /// | `uniform`                                   | any action, by the reference measure                        |
+/// | `logged`                                    | the policy that made the log: what was earned, or lost      |
 /// | `best-of:m=16,model=FILE`                   | the best of 16 draws by a saved model                       |
 /// | `smooth:tau=32,model=FILE`                  | uniform over the best 1/32 of all actions by a saved model  |
 /// | `capped-igw:model=FILE,tau=T,gamma=G`       | CappedIGW with a saved model, at other settings             |
@@ -25,6 +26,8 @@ use serde::{Deserialize, Serialize};
 pub enum PolicySpec {
     /// Any action, by μ.
     Uniform,
+    /// The policy that made the log: every weight is 1.
+    Logged,
     /// The best of `m` draws of μ by a model's f̂.
     BestOf {
         /// How many are drawn.
@@ -103,8 +106,9 @@ pub struct NamedPolicy {
 }
 
 /// The names that a policy's text can begin with.
-const POLICIES: [&str; 6] = [
+const POLICIES: [&str; 7] = [
     "uniform",
+    "logged",
     "best-of",
     "smooth",
     "capped-igw",
@@ -127,7 +131,7 @@ impl PolicySpec {
                 from: PointSource::Model(model),
                 ..
             } => Some(model),
-            Self::Uniform | Self::Column { .. } | Self::Kernel { .. } => None,
+            Self::Uniform | Self::Logged | Self::Column { .. } | Self::Kernel { .. } => None,
         }
     }
 
@@ -145,6 +149,7 @@ impl FromStr for PolicySpec {
         let mut text = ShortText::parse(text)?;
         let policy = match text.name() {
             "uniform" => Self::Uniform,
+            "logged" => Self::Logged,
             "best-of" => Self::BestOf {
                 m: text.required("m")?,
                 model: text.required("model")?,
@@ -207,6 +212,7 @@ impl fmt::Display for PolicySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Uniform => f.write_str("uniform"),
+            Self::Logged => f.write_str("logged"),
             Self::BestOf { m, model } => write!(f, "best-of:m={m},model={}", model.display()),
             Self::Smooth { tau, model } => {
                 write!(f, "smooth:tau={tau},model={}", model.display())

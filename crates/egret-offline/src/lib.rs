@@ -30,8 +30,9 @@ pub use audit::{
 };
 pub use estimator::{Estimator, Hyperparameter, UnknownEstimator};
 pub use evaluation::{
-    Diagnostics, Difference, Estimate, Evaluation, EvaluationError, PairedEvents, Plan, PlanError,
-    PolicyComparison, PolicyComparisonReport, Report, Skipped, Standing, Verdict, VerdictKind,
+    Diagnostics, Difference, DistributionEstimate, Estimate, Evaluation, EvaluationError,
+    OutcomeDistribution, PairedEvents, Plan, PlanError, PolicyComparison, PolicyComparisonReport,
+    Report, Skipped, Standing, Verdict, VerdictKind, Worst,
 };
 pub use interval::{
     Confidence, IntervalKind, LowerMean, PathPoint, UnknownInterval, running_intersection,

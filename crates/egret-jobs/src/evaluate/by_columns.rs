@@ -1,7 +1,7 @@
 use egret::{Direction, Objective};
 use egret_log::{ColumnBatch, ColumnScan, VERSION};
 
-use super::density::NO_NUMBER;
+use super::density::{Largest, NO_NUMBER};
 use super::pass_probs::PassProbs;
 use super::rows::{Evaluated, report};
 use super::tally::{Known, Tally};
@@ -30,8 +30,11 @@ pub(super) fn evaluate(
     let policies = columns.policies.len();
     let predicted = columns.predicted.is_some();
     let known = columns.policies.iter().map(|(q, own)| Known {
-        // μ has density 1.
-        largest: q.is_none().then_some(1.0),
+        largest: match q {
+            Q::Uniform => Some(Largest::Density(1.0)),
+            Q::Logged => Some(Largest::Weight(1.0)),
+            Q::Column(_) => None,
+        },
         predicted: !predicted || own.is_some(),
     });
     let mut tally = Tally::new(checked, known.collect(), checked.against)?;
@@ -65,8 +68,19 @@ struct Columns {
     predicted: Option<usize>,
     /// τ and γ.
     stabilizers: Option<(usize, usize)>,
-    /// q, or none where it is 1; E_q f̂.
-    policies: Vec<(Option<usize>, Option<usize>)>,
+    /// q and E_q f̂.
+    policies: Vec<(Q, Option<usize>)>,
+}
+
+/// Where the density of a policy comes from.
+#[derive(Debug, Clone, Copy)]
+enum Q {
+    /// It is 1.
+    Uniform,
+    /// It is that of the log.
+    Logged,
+    /// A column.
+    Column(usize),
 }
 
 impl Columns {
@@ -94,7 +108,8 @@ impl Columns {
                 predicted: own,
             } = &policy.policy
             else {
-                policies.push((None, None));
+                let logged = policy.policy == PolicySpec::Logged;
+                policies.push((if logged { Q::Logged } else { Q::Uniform }, None));
                 continue;
             };
             let own = match (predicted, own) {
@@ -102,7 +117,7 @@ impl Columns {
                 (Some(_), Some(name)) => Some(place(name)),
                 (Some(_), None) => None,
             };
-            policies.push((Some(place(density)), own));
+            policies.push((Q::Column(place(density)), own));
         }
         Ok(Self {
             required,
@@ -195,11 +210,12 @@ impl Columns {
         }
         for ((weights, own), &(q, predicted)) in events.policies.iter_mut().zip(&self.policies) {
             match q {
-                Some(q) => {
+                Q::Column(q) => {
                     let pairs = batch.all(q).iter().zip(&inverses);
                     weights.extend(pairs.map(|(q, inverse)| q * inverse));
                 }
-                None => weights.extend_from_slice(&inverses),
+                Q::Uniform => weights.extend_from_slice(&inverses),
+                Q::Logged => weights.resize(inverses.len(), 1.0),
             }
             if let Some(predicted) = predicted {
                 let values = batch.all(predicted).iter();

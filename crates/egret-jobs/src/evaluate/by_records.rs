@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egret::{
-    ActionKind, AnyModel, Context, DensityKind, GammaSchedule, Interval, Item, ItemSet,
+    ActionKind, AnyModel, Context, Density, DensityKind, GammaSchedule, Interval, Item, ItemSet,
     LineMeasure, Loss, MixedAction, Model, Objective, ReferenceMeasure, Space, Vector, for_kind,
 };
 use egret_log::{Mode, Record, unit_of};
@@ -14,8 +14,10 @@ use egret_offline::{
 use rayon::prelude::*;
 
 use super::density::{
-    AroundColumn, Event, LoggedDensity, OfColumns, OfMeasure, OfPolicy, Predictor, Problem,
+    AroundColumn, Event, LoggedDensity, OfColumns, OfLog, OfMeasure, OfPolicy, Predictor, Problem,
 };
+use super::further_outcome::OutcomeTally;
+use super::parts::PartTallies;
 use super::rows::{Evaluated, report};
 use super::tally::{Known, Tally};
 use super::weighted_batch::WeightedBatch;
@@ -294,6 +296,7 @@ impl Scan<'_> {
                 let uniform = UniformPolicy::new(measure()?);
                 Ready::new(place, None, self.of_policy(uniform))
             }
+            PolicySpec::Logged => Ready::new(place, None, OfLog),
             PolicySpec::BestOf { m, model } => {
                 let oracle = self.model(model)?.learner().oracle();
                 let best = BestOf::m(measure()?, oracle, *m).map_err(words)?;
@@ -334,10 +337,18 @@ impl Scan<'_> {
     ) -> Result<EvaluateReport, JobError> {
         let absent = matches!(predictor, Predictor::Absent);
         let known = ready.iter().map(|one| Known {
-            largest: one.density.largest_density(),
+            largest: one.density.largest(),
             predicted: absent || one.density.predicts(),
         });
-        let mut tally = Tally::new(self.checked, known.collect(), self.against(ready)?)?;
+        let (known, against): (Vec<Known>, _) = (known.collect(), self.against(ready)?);
+        let request = self.checked.request;
+        let mut tally = Tally::new(self.checked, known.clone(), against)?;
+        let parts = request.parts.as_ref();
+        let mut parts = parts.map(|by| PartTallies::new(by, known.clone(), against));
+        let outcomes = request.outcomes.iter();
+        let mut outcomes = outcomes
+            .map(|outcome| OutcomeTally::new(self.checked, outcome, &known, against))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut events = WeightedBatch::new(ready.len());
         loop {
             let batch = self.next_batch(&mut log, &mut tally, progress)?;
@@ -357,6 +368,13 @@ impl Scan<'_> {
             let kept = batch.iter().map(|used| used.record.pass_prob);
             let event_weights = &mut events.event_weights;
             tally.pass_probs.weigh(kept, batch.len(), event_weights);
+            let records = batch.iter().map(|used| (&used.place, &used.record));
+            if let Some(parts) = &mut parts {
+                parts.observe(self.checked, records.clone(), &events)?;
+            }
+            for outcome in &mut outcomes {
+                outcome.observe(records.clone(), &events)?;
+            }
             tally.observe(&mut events)?;
         }
         let mut remarks = self.checked.without_predictions();
@@ -369,7 +387,13 @@ impl Scan<'_> {
             ));
         }
         let evaluated: Vec<Evaluated> = ready.iter().map(|one| one.evaluated.clone()).collect();
+        let parts = parts.map_or(Vec::new(), |parts| parts.finish(&tally));
+        for outcome in &mut outcomes {
+            outcome.tally.pass_probs = tally.pass_probs;
+        }
         let mut report = report(self.checked, self.objective, &evaluated, tally, remarks)?;
+        report.add_parts(self.checked, &evaluated, parts)?;
+        report.add_outcomes(self.checked, &evaluated, outcomes)?;
         let means = report.rows.iter().map(|row| row.mean_weight);
         report.remarks.extend(
             self.space
@@ -405,18 +429,20 @@ impl Scan<'_> {
         tally: &mut Tally,
         progress: &dyn Progress,
     ) -> Result<Vec<Used>, JobError> {
-        let from_seq = self.checked.request.from_seq;
+        let request = self.checked.request;
+        let asked = request.from_seq.unwrap_or(0)..request.to_seq.unwrap_or(u64::MAX);
+        let by_seq = request.from_seq.is_some() || request.to_seq.is_some();
         let mut batch = Vec::with_capacity(BATCH);
         while batch.len() < BATCH {
             let Some((place, record)) = log.next(progress)? else {
                 break;
             };
-            if let Some(from) = from_seq {
-                let before = match record.seq {
+            if by_seq {
+                let left_out = match record.seq {
                     None => Some(&mut tally.left_out.without_seq),
-                    Some(seq) => (seq < from).then_some(&mut tally.left_out.before),
+                    Some(seq) => (!asked.contains(&seq)).then_some(&mut tally.left_out.outside),
                 };
-                if let Some(count) = before {
+                if let Some(count) = left_out {
                     *count += 1;
                     continue;
                 }
@@ -485,11 +511,7 @@ impl Scan<'_> {
     ) -> Result<Weighed, JobError> {
         let problem = |problem: Problem| problem.at(&used.place);
         let record = &used.record;
-        // A point mass counts with weight 0: the part of the policy that has a density answers for all of q.
-        let inverse = record
-            .propensity()
-            .density()
-            .map_or(0.0, |density| 1.0 / density.get());
+        let logged = record.propensity().density().map(Density::get);
         let action = A::from_any(&record.action)
             .map_err(|error| JobError::field(&used.place, "action", error))?;
         let event = Event {
@@ -507,7 +529,7 @@ impl Scan<'_> {
             .map(|one| {
                 let answer = one.density.answer(&event, buffers).map_err(problem)?;
                 let predicted = answer.predicted.map(|loss| self.objective.share(loss));
-                Ok((answer.density * inverse, predicted))
+                Ok((answer.likely.weight(logged), predicted))
             })
             .collect::<Result<_, JobError>>()?;
         Ok(Weighed {

@@ -7,10 +7,49 @@ use crate::error::{JobError, Place};
 /// What a policy says of one event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Answer {
-    /// q(a), or an unbiased estimate of it.
-    pub density: f64,
+    /// How likely it would have played as the log did.
+    pub likely: Likely,
     /// E_q f̂(x, ·), where there is an f̂.
     pub predicted: Option<f64>,
+}
+
+/// How likely a policy is to play a logged action.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Likely {
+    /// q(a), or an unbiased estimate of it.
+    Density(f64),
+    /// As likely as the policy that did.
+    AsLogged,
+}
+
+impl Likely {
+    /// w. A point mass counts with weight 0 for all but the policy that played it: the part of a policy that has a density
+    /// answers for all of q.
+    pub(super) fn weight(self, logged: Option<f64>) -> f64 {
+        match self {
+            Self::Density(density) => logged.map_or(0.0, |logged| density * (1.0 / logged)),
+            Self::AsLogged => 1.0,
+        }
+    }
+}
+
+/// What does not exceed something, at any event.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Largest {
+    /// q.
+    Density(f64),
+    /// w.
+    Weight(f64),
+}
+
+impl Largest {
+    /// What w does not exceed where 1/p does not exceed `inverse`.
+    pub(super) fn weight(self, inverse: f64) -> f64 {
+        match self {
+            Self::Density(density) => density * inverse,
+            Self::Weight(weight) => weight,
+        }
+    }
 }
 
 /// What is wrong with a row that lacks a number.
@@ -50,8 +89,8 @@ pub(super) trait LoggedDensity<A: Action>: Send + Sync {
         buffers: &mut PolicyBuffers<A>,
     ) -> Result<Answer, Problem>;
 
-    /// What q does not exceed, at any event.
-    fn largest_density(&self) -> Option<f64>;
+    /// What q or w does not exceed, if there is a bound.
+    fn largest(&self) -> Option<Largest>;
 
     /// Whether E_q f̂ is known, where there is an f̂.
     fn predicts(&self) -> bool {
@@ -169,13 +208,13 @@ impl<A: Action> LoggedDensity<A> for OfPolicy<'_, A> {
             }
         };
         Ok(Answer {
-            density: density.map_err(|error| error.to_string())?,
+            likely: Likely::Density(density.map_err(|error| error.to_string())?),
             predicted,
         })
     }
 
-    fn largest_density(&self) -> Option<f64> {
-        self.policy.largest_density()
+    fn largest(&self) -> Option<Largest> {
+        self.policy.largest_density().map(Largest::Density)
     }
 
     fn caveat(&self) -> Option<String> {
@@ -189,13 +228,30 @@ pub(super) struct OfMeasure;
 impl<A: Action> LoggedDensity<A> for OfMeasure {
     fn answer(&self, _: &Event<'_, A>, _: &mut PolicyBuffers<A>) -> Result<Answer, Problem> {
         Ok(Answer {
-            density: 1.0,
+            likely: Likely::Density(1.0),
             predicted: None,
         })
     }
 
-    fn largest_density(&self) -> Option<f64> {
-        Some(1.0)
+    fn largest(&self) -> Option<Largest> {
+        Some(Largest::Density(1.0))
+    }
+}
+
+/// The policy that made the log. Its mean prediction is estimated from the one action that it played, which leaves of a
+/// doubly robust estimate the mean outcome.
+pub(super) struct OfLog;
+
+impl<A: Action> LoggedDensity<A> for OfLog {
+    fn answer(&self, event: &Event<'_, A>, _: &mut PolicyBuffers<A>) -> Result<Answer, Problem> {
+        Ok(Answer {
+            likely: Likely::AsLogged,
+            predicted: event.predicted()?,
+        })
+    }
+
+    fn largest(&self) -> Option<Largest> {
+        Some(Largest::Weight(1.0))
     }
 }
 
@@ -216,12 +272,12 @@ impl<A: Action> LoggedDensity<A> for OfColumns {
             (Some(name), _) => Some(event.loss_in(name)?),
         };
         Ok(Answer {
-            density: self.unit * event.column(&self.density)?,
+            likely: Likely::Density(self.unit * event.column(&self.density)?),
             predicted,
         })
     }
 
-    fn largest_density(&self) -> Option<f64> {
+    fn largest(&self) -> Option<Largest> {
         None
     }
 
@@ -276,13 +332,13 @@ impl LoggedDensity<f64> for AroundColumn {
         };
         let density = kernel.density(center, *event.action);
         Ok(Answer {
-            density: density.map_err(|error| error.to_string())?,
+            likely: Likely::Density(density.map_err(|error| error.to_string())?),
             predicted,
         })
     }
 
-    fn largest_density(&self) -> Option<f64> {
-        Some(self.kernel.largest_density())
+    fn largest(&self) -> Option<Largest> {
+        Some(Largest::Density(self.kernel.largest_density()))
     }
 
     fn caveat(&self) -> Option<String> {

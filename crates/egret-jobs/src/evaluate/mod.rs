@@ -3,20 +3,28 @@
 //! [`evaluate`] takes an [`EvaluateRequest`] and gives an [`EvaluateReport`], with an [`EvaluationRow`] for each estimate.
 //! One scan of the log weighs every event for all policies at once. There are two scans with one meaning: `by_columns`
 //! reads columns of numbers alone and is fast; `by_records` reads whole records, where a model has to see contexts.
-//! Both fill a `WeightedBatch`, which a `Tally` adds up; `rows` turns the sums into a report.
+//! Both fill a `WeightedBatch`, which a `Tally` adds up; `rows` turns the sums into a report. `parts` and `further_outcome`
+//! have tallies of their own, of segments or windows of the log and of other outcomes.
 
 mod by_columns;
 mod by_records;
 mod density;
+mod distribution_row;
+mod further_outcome;
+mod parts;
 mod pass_probs;
 mod rows;
 mod tally;
 mod weight_histogram;
 mod weighted_batch;
 
+pub use distribution_row::DistributionRow;
+pub use further_outcome::{FurtherOutcome, FurtherOutcomeError};
+pub use parts::PartsBy;
 pub use rows::EvaluationRow;
 pub use weight_histogram::WeightHistogram;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use egret::Objective;
@@ -46,10 +54,21 @@ pub struct EvaluateRequest {
     pub level: f64,
     /// Intervals hold for all policies at once: to choose among them.
     pub simultaneous: bool,
-    /// Also report the difference of each policy to the one of this name.
+    /// Also report the difference of each policy to the one of this name. `logged` is the policy that made the log, whether
+    /// it is among the policies or not.
     pub against: Option<String>,
     /// Only events from this sequence number on.
     pub from_seq: Option<u64>,
+    /// Only events before this sequence number.
+    pub to_seq: Option<u64>,
+    /// Also evaluate parts of the log, each by itself. Their intervals hold for all parts at once.
+    pub parts: Option<PartsBy>,
+    /// Also value these outcomes of the same events.
+    pub outcomes: Vec<FurtherOutcome>,
+    /// Also report these quantiles of the outcome: 0.5 is the median.
+    pub quantiles: Vec<f64>,
+    /// Also report the mean of the worst share of outcomes, for each of these shares.
+    pub worst: Vec<f64>,
     /// Predictions of outcomes, for dm, dr and their kin.
     pub predictions: Option<Predictions>,
     /// Weigh each event by τ/(τ + γ), known before its action is drawn: less variance where γ grows.
@@ -88,6 +107,11 @@ impl Default for EvaluateRequest {
             simultaneous: false,
             against: None,
             from_seq: None,
+            to_seq: None,
+            parts: None,
+            outcomes: Vec::new(),
+            quantiles: Vec::new(),
+            worst: Vec::new(),
             predictions: None,
             stabilize: false,
             weight_bound: None,
@@ -104,6 +128,12 @@ impl Default for EvaluateRequest {
 pub struct EvaluateReport {
     /// Estimates, policy after policy, then differences.
     pub rows: Vec<EvaluationRow>,
+    /// The same of each part of the log, part after part.
+    pub parts: Vec<EvaluationRow>,
+    /// The same of each further outcome.
+    pub outcomes: Vec<EvaluationRow>,
+    /// Quantiles and means of the worst outcomes, policy after policy.
+    pub distribution: Vec<DistributionRow>,
     /// What there is to draw of each policy.
     pub policies: Vec<PolicyDetail>,
     /// The level of the intervals.
@@ -130,7 +160,8 @@ pub fn evaluate(
     request: &EvaluateRequest,
     progress: &dyn Progress,
 ) -> Result<EvaluateReport, JobError> {
-    let checked = Checked::new(request)?;
+    let request = request.with_logged();
+    let checked = Checked::new(&request)?;
     if checked.columns_suffice()
         && let Some(report) = by_columns::evaluate(&checked, progress)?
     {
@@ -151,6 +182,16 @@ struct Checked<'a> {
 impl<'a> Checked<'a> {
     fn new(request: &'a EvaluateRequest) -> Result<Self, JobError> {
         request.log.check()?;
+        request.parts.as_ref().map_or(Ok(()), PartsBy::check)?;
+        for (flag, shares) in [("quantiles", &request.quantiles), ("worst", &request.worst)] {
+            if let Some(share) = shares
+                .iter()
+                .find(|share| !(0.0 < **share && **share < 1.0))
+            {
+                let problem = format!("{share}: give shares between 0 and 1, such as 0.9");
+                return Err(JobError::request(flag, problem));
+            }
+        }
         let policies = &request.policies;
         if policies.is_empty() {
             return Err(JobError::request("policies", "name at least one"));
@@ -201,11 +242,25 @@ impl<'a> Checked<'a> {
         })
     }
 
+    /// The same with intervals that hold for so many parts at once.
+    fn for_parts(&self, parts: usize) -> Self {
+        let at_once = self.confidence.policies() * parts as u64;
+        Self {
+            request: self.request,
+            plan: self.plan.clone(),
+            confidence: self.confidence.simultaneous(at_once),
+            against: self.against,
+        }
+    }
+
     /// Whether columns of numbers hold all that is needed, so that no record has to be made.
     fn columns_suffice(&self) -> bool {
         let request = self.request;
         !matches!(request.predictions, Some(Predictions::Model(_)))
             && request.from_seq.is_none()
+            && request.to_seq.is_none()
+            && request.parts.is_none()
+            && request.outcomes.is_empty()
             && request.log.skip_bad.is_none()
             && request.log.mapping == LogMapping::default()
             && request.log.can_be_read_twice()
@@ -217,7 +272,7 @@ impl<'a> Checked<'a> {
         let known = |policy: &NamedPolicy| match policy.policy {
             PolicySpec::Column { .. } => true,
             // Its E_q f̂ is no column.
-            PolicySpec::Uniform => self.request.predictions.is_none(),
+            PolicySpec::Uniform | PolicySpec::Logged => self.request.predictions.is_none(),
             _ => false,
         };
         self.request.policies.iter().all(known)
@@ -284,11 +339,33 @@ fn intervals(request: &EvaluateRequest) -> Vec<IntervalKind> {
     intervals
 }
 
+/// What the policy that made the log is called.
+const LOGGED: &str = "logged";
+
 impl EvaluateRequest {
     /// Whether SLOPE chooses a bandwidth: it goes by the normal intervals of snips, which need not be reported.
     fn chooses_bandwidth(&self) -> bool {
         let mut policies = self.policies.iter();
         policies.any(|policy| policy.policy.chooses_bandwidth())
+    }
+
+    /// With the policy that made the log among the policies, if others are compared with it.
+    fn with_logged(&self) -> Cow<'_, Self> {
+        let named = |policy: &NamedPolicy| policy.name == LOGGED;
+        if self.against.as_deref() != Some(LOGGED) || self.policies.iter().any(named) {
+            return Cow::Borrowed(self);
+        }
+        let mut request = self.clone();
+        request.policies.push(NamedPolicy {
+            name: LOGGED.to_owned(),
+            policy: PolicySpec::Logged,
+        });
+        Cow::Owned(request)
+    }
+
+    /// Whether more is asked of outcomes than their mean.
+    fn asks_for_distributions(&self) -> bool {
+        !self.quantiles.is_empty() || !self.worst.is_empty()
     }
 
     /// Whether an estimate is to be reported.

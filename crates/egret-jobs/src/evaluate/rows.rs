@@ -5,13 +5,19 @@ use egret_offline::{
 };
 use serde::Serialize;
 
+use super::distribution_row;
+use super::further_outcome::OutcomeTally;
 use super::tally::{LeftOut, Tally};
-use super::{Checked, EvaluateReport, PolicyDetail};
+use super::{Checked, EvaluateReport, PartsBy, PolicyDetail};
 use crate::error::JobError;
 
 /// One estimate of one policy, or of the difference of two.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EvaluationRow {
+    /// Of which part of the log, as in `segment = gold`; none of the whole.
+    pub part: Option<String>,
+    /// Of which further outcome; none of the one that is optimized.
+    pub outcome: Option<String>,
     /// Whose value, or which difference.
     pub policy: String,
     /// How it was estimated.
@@ -90,15 +96,19 @@ pub(super) fn report(
     mut tally: Tally,
     mut remarks: Vec<String>,
 ) -> Result<EvaluateReport, JobError> {
-    tally.finish()?;
-    let (mut rows, mut policies) = (Vec::new(), Vec::new());
-    for place in 0..checked.request.policies.len() {
-        let (own, detail) = of_policy(checked, objective, evaluated, &tally, place, &mut remarks)?;
-        rows.extend(own);
-        policies.push(detail);
-    }
-    if let Some(against) = checked.against {
-        rows.extend(differences(checked, objective, evaluated, &tally, against)?);
+    let (mut rows, policies) = rows(checked, objective, evaluated, &mut tally, &mut remarks)?;
+    let mut distribution = Vec::new();
+    if checked.request.asks_for_distributions() {
+        for (place, policy) in policies.iter().enumerate() {
+            let tried = tried(evaluated, place);
+            distribution.extend(distribution_row::of_policy(
+                checked.request,
+                objective,
+                &policy.name,
+                &tally.distributions[chosen(&tried, &tally, checked.confidence)?],
+                for_all_tried(checked.confidence, &tried),
+            ));
+        }
     }
     let (kappa, mut warnings) = (tally.kappa(), tally.left_out.warnings());
     if tally.pass_probs.unequal() {
@@ -118,10 +128,121 @@ pub(super) fn report(
     remarks.extend(warnings);
     Ok(EvaluateReport {
         rows,
+        parts: Vec::new(),
+        outcomes: Vec::new(),
+        distribution,
         policies,
         level: checked.confidence.level(),
         objective,
         remarks,
+    })
+}
+
+/// The rows of all policies, then of differences.
+fn rows(
+    checked: &Checked<'_>,
+    objective: Objective,
+    evaluated: &[Evaluated],
+    tally: &mut Tally,
+    remarks: &mut Vec<String>,
+) -> Result<(Vec<EvaluationRow>, Vec<PolicyDetail>), JobError> {
+    tally.finish()?;
+    let (mut rows, mut policies) = (Vec::new(), Vec::new());
+    for place in 0..checked.request.policies.len() {
+        let (own, detail) = of_policy(checked, objective, evaluated, tally, place, remarks)?;
+        rows.extend(own);
+        policies.push(detail);
+    }
+    if let Some(against) = checked.against {
+        rows.extend(differences(checked, objective, evaluated, tally, against)?);
+    }
+    Ok((rows, policies))
+}
+
+impl EvaluateReport {
+    /// Adds the rows of parts, and whether they differ.
+    pub(super) fn add_parts(
+        &mut self,
+        checked: &Checked<'_>,
+        evaluated: &[Evaluated],
+        parts: Vec<(String, Tally)>,
+    ) -> Result<(), JobError> {
+        let Some(by) = &checked.request.parts else {
+            return Ok(());
+        };
+        let checked = checked.for_parts(parts.len());
+        for (name, mut tally) in parts {
+            let name = match by {
+                PartsBy::Field(field) => format!("{field} = {name}"),
+                PartsBy::Window(_) => name,
+            };
+            if tally.left_out.point_masses == tally.evaluations[0].events() {
+                self.remarks.push(format!(
+                    "{name}: all of its events are point masses, without a density."
+                ));
+                continue;
+            }
+            // What there is to remark on was remarked on the whole.
+            let (mut rows, _) = rows(
+                &checked,
+                self.objective,
+                evaluated,
+                &mut tally,
+                &mut Vec::new(),
+            )?;
+            for row in &mut rows {
+                row.part = Some(name.clone());
+            }
+            self.parts.extend(rows);
+        }
+        for row in &self.rows {
+            let same = |part: &&EvaluationRow| {
+                (&part.policy, &part.estimator, &part.interval)
+                    == (&row.policy, &row.estimator, &row.interval)
+            };
+            let parts: Vec<&EvaluationRow> = self.parts.iter().filter(same).collect();
+            self.remarks.extend(apart(&parts));
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of further outcomes.
+    pub(super) fn add_outcomes(
+        &mut self,
+        checked: &Checked<'_>,
+        evaluated: &[Evaluated],
+        outcomes: Vec<OutcomeTally<'_>>,
+    ) -> Result<(), JobError> {
+        for OutcomeTally { outcome, mut tally } in outcomes {
+            if tally.evaluations[0].events() == 0 {
+                let problem = format!("no event has a number in the column {}", outcome.column);
+                return Err(JobError::request("outcomes", problem));
+            }
+            let objective = outcome.objective;
+            let (mut rows, _) = rows(checked, objective, evaluated, &mut tally, &mut Vec::new())?;
+            for row in &mut rows {
+                row.outcome = Some(outcome.column.clone());
+            }
+            self.outcomes.extend(rows);
+        }
+        Ok(())
+    }
+}
+
+/// Says that two parts have intervals that lie apart, of the rows of one policy: those that lie furthest.
+fn apart(parts: &[&EvaluationRow]) -> Option<String> {
+    let lowest = parts.iter().min_by(|a, b| a.high.total_cmp(&b.high))?;
+    let highest = parts.iter().max_by(|a, b| a.low.total_cmp(&b.low))?;
+    let name = |row: &EvaluationRow| row.part.clone().unwrap_or_default();
+    (lowest.high < highest.low).then(|| {
+        format!(
+            "{} by {}, {}: {} lies below {}, by more than chance explains.",
+            lowest.policy,
+            lowest.estimator,
+            lowest.interval,
+            name(lowest),
+            name(highest)
+        )
     })
 }
 
@@ -299,6 +420,8 @@ impl EvaluationRow {
     ) -> Self {
         let estimate = estimate.in_units(&objective.as_shares());
         Self {
+            part: None,
+            outcome: None,
             policy: policy.to_owned(),
             estimator: estimate.estimator.to_string(),
             interval: estimate.interval.to_string(),
@@ -339,6 +462,8 @@ impl EvaluationRow {
             &weights[1]
         };
         Self {
+            part: None,
+            outcome: None,
             policy: policy.to_owned(),
             estimator: difference.estimator.to_string(),
             interval: difference.interval.to_string(),

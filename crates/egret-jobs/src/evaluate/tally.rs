@@ -1,6 +1,7 @@
-use egret_offline::{Evaluation, Plan, PolicyComparison};
+use egret_offline::{Evaluation, OutcomeDistribution, Plan, PolicyComparison};
 
 use super::Checked;
+use super::density::Largest;
 use super::pass_probs::PassProbs;
 use super::weight_histogram::WeightHistogram;
 use super::weighted_batch::WeightedBatch;
@@ -10,6 +11,8 @@ use crate::error::JobError;
 pub(super) struct Tally {
     /// One for each policy.
     pub evaluations: Vec<Evaluation>,
+    /// How outcomes are distributed under each policy; none unless asked for.
+    pub distributions: Vec<OutcomeDistribution>,
     /// Of each policy's weights.
     pub histograms: Vec<WeightHistogram>,
     /// Each other policy (its place) less the one it is compared with.
@@ -18,8 +21,8 @@ pub(super) struct Tally {
     pub left_out: LeftOut,
     /// How likely events were to be kept.
     pub pass_probs: PassProbs,
-    /// The largest density of each policy, if it has a bound.
-    largest: Vec<Option<f64>>,
+    /// What bounds the weights of each policy, if anything does.
+    largest: Vec<Option<Largest>>,
     against: Option<usize>,
     draws_histograms: bool,
     /// Σ κ over the events that tell it, and how many they are.
@@ -35,8 +38,8 @@ pub(super) struct LeftOut {
     pub not_played: u64,
     /// Events whose loss is not known.
     pub without_loss: u64,
-    /// Events before the first that is asked for.
-    pub before: u64,
+    /// Events before the first that is asked for, or after the last.
+    pub outside: u64,
     /// Events without a number, where those from a number on are asked for.
     pub without_seq: u64,
     /// Whether a model has learned from some of the events.
@@ -46,8 +49,8 @@ pub(super) struct LeftOut {
 /// What is known of a policy before its events are weighed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
-    /// The largest density, if it has a bound.
-    pub largest: Option<f64>,
+    /// What bounds its weights, if anything does.
+    pub largest: Option<Largest>,
     /// Whether E_q f̂ is known, where there is an f̂.
     pub predicted: bool,
 }
@@ -75,7 +78,7 @@ impl Tally {
             })
             .collect::<Result<_, _>>()
             .map_err(|error| JobError::request("estimators", error))?;
-        let largest: Vec<Option<f64>> = known.iter().map(|known| known.largest).collect();
+        let largest: Vec<Option<Largest>> = known.iter().map(|known| known.largest).collect();
         let others = (0..policies).filter(|policy| against.is_some_and(|one| one != *policy));
         let comparisons = others
             .map(|policy| {
@@ -90,6 +93,10 @@ impl Tally {
             .map_err(|error: egret_offline::PlanError| JobError::request("weight_bound", error))?;
         Ok(Self {
             evaluations,
+            distributions: match checked.request.asks_for_distributions() {
+                true => vec![OutcomeDistribution::default(); policies],
+                false => Vec::new(),
+            },
             histograms: vec![WeightHistogram::default(); policies],
             largest,
             comparisons,
@@ -109,6 +116,9 @@ impl Tally {
         events.bound(&self.largest);
         for (policy, evaluation) in self.evaluations.iter_mut().enumerate() {
             evaluation.observe(&events.of(policy))?;
+        }
+        for (policy, distribution) in self.distributions.iter_mut().enumerate() {
+            distribution.observe(&events.of(policy));
         }
         // One by one: then the sum does not depend on where batches end.
         for kappa in &events.kappas {
@@ -161,17 +171,18 @@ impl Tally {
 impl LeftOut {
     fn nothing_to_weigh(&self) -> String {
         let others = self.without_loss + self.not_played + self.point_masses;
-        if 0 < self.without_seq && others + self.before == 0 {
+        if 0 < self.without_seq && others + self.outside == 0 {
             return format!(
-                "--from-seq takes events by their seq, and none of the {} has one: leave it out, and give the files of later \
+                "--from-seq and --to-seq take events by their seq, and none of the {} has one: leave it out, and give the files of later \
                  events alone",
                 self.without_seq
             );
         }
-        if 0 < self.before && others == 0 {
+        if 0 < self.outside && others == 0 {
             return format!(
-                "all {} events come before --from-seq or have no seq, so nothing is left to weigh: give a smaller number",
-                self.before + self.without_seq
+                "all {} events come before --from-seq or after --to-seq, or have no seq, so nothing is left to weigh: give \
+                 other numbers",
+                self.outside + self.without_seq
             );
         }
         if 0 < self.without_loss && self.without_loss == others {
@@ -184,8 +195,8 @@ impl LeftOut {
         let mut why = Vec::new();
         for (events, what) in [
             (
-                self.before + self.without_seq,
-                "come before --from-seq, or have no seq",
+                self.outside + self.without_seq,
+                "come before --from-seq or after --to-seq, or have no seq",
             ),
             (self.without_loss, "have no loss"),
             (self.not_played, "are of apprentice mode"),

@@ -1,5 +1,7 @@
 use egret_offline::{PairedEvents, WeightedEvents};
 
+use super::density::Largest;
+
 /// Events of a scan, weighted for every policy at once.
 #[derive(Debug, Default)]
 pub(super) struct WeightedBatch {
@@ -52,14 +54,43 @@ impl WeightedBatch {
         }
     }
 
-    /// Makes the bounds of the policies, from the largest density of each.
-    pub(super) fn bound(&mut self, largest: &[Option<f64>]) {
+    /// Some of the events, by their rows. κ is told of all events alone.
+    pub(super) fn only(&self, rows: &[usize]) -> Self {
+        let of = |column: &Vec<f64>| match column.is_empty() {
+            true => Vec::new(),
+            false => rows.iter().map(|&row| column[row]).collect(),
+        };
+        let policies = self.policies.iter();
+        Self {
+            shares: of(&self.shares),
+            predicted: of(&self.predicted),
+            event_weights: of(&self.event_weights),
+            kappas: Vec::new(),
+            largest_inverses: of(&self.largest_inverses),
+            policies: policies
+                .map(|(weights, predicted)| (of(weights), of(predicted)))
+                .collect(),
+            bounds: vec![Vec::new(); self.policies.len()],
+        }
+    }
+
+    /// The same without f̂.
+    pub(super) fn without_predictions(mut self) -> Self {
+        self.predicted.clear();
+        for (_, predicted) in &mut self.policies {
+            predicted.clear();
+        }
+        self
+    }
+
+    /// Makes the bounds of the policies, from the largest density or weight of each.
+    pub(super) fn bound(&mut self, largest: &[Option<Largest>]) {
         for (bounds, largest) in self.bounds.iter_mut().zip(largest) {
             let inverses = self.largest_inverses.iter();
             bounds.extend(
                 largest
                     .iter()
-                    .flat_map(|q| inverses.clone().map(move |inverse| q * inverse)),
+                    .flat_map(|one| inverses.clone().map(|&inverse| one.weight(inverse))),
             );
         }
     }

@@ -9,10 +9,12 @@
 //! | `verdict`     | [`Verdict`]: whether an interval can be relied on, and why not                    |
 //! | `diagnostics` | [`Diagnostics`]: effective sample size, largest weights, mean weight, tails       |
 //! | `comparison`  | [`PolicyComparison`]: the difference between two policies on the same events      |
+//! | `distribution` | [`OutcomeDistribution`]: quantiles, and the mean of the worst outcomes           |
 //! | `layout`, `totals`, `pareto_tail` | which sums a plan needs, those sums, and the shape of a tail  |
 
 mod comparison;
 mod diagnostics;
+mod distribution;
 mod estimate;
 mod layout;
 mod pareto_tail;
@@ -24,6 +26,7 @@ mod verdict;
 
 pub use comparison::{Difference, PairedEvents, PolicyComparison, PolicyComparisonReport};
 pub use diagnostics::Diagnostics;
+pub use distribution::{DistributionEstimate, OutcomeDistribution, Worst};
 pub use estimate::Estimate;
 pub use plan::{Plan, PlanError};
 pub use report::{Report, Skipped};

@@ -3,6 +3,7 @@
 mod audit;
 mod coverage;
 mod determinism;
+mod distribution;
 mod formulas;
 mod learning;
 mod logs;

@@ -1,0 +1,59 @@
+use egret::{Direction, Objective};
+use egret_offline::{Confidence, DistributionEstimate, OutcomeDistribution, Worst};
+use serde::Serialize;
+
+use super::EvaluateRequest;
+
+/// What outcomes are like under one policy, beyond their mean: a quantile, or the mean of the worst of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DistributionRow {
+    /// Of which policy.
+    pub policy: String,
+    /// What it is, as in `quantile 0.9` and `mean of the worst 0.1`.
+    pub what: String,
+    /// In the units of the objective.
+    pub estimate: f64,
+    /// The lower end of its normal interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// How many events it rests on: the effective sample size on the side of the quantile that has fewer.
+    pub effective: f64,
+    /// Whether the interval can be relied on.
+    pub reliable: bool,
+}
+
+/// All that was asked of one policy.
+pub(super) fn of_policy(
+    request: &EvaluateRequest,
+    objective: Objective,
+    policy: &str,
+    distribution: &OutcomeDistribution,
+    confidence: Confidence,
+) -> Vec<DistributionRow> {
+    let worst = match objective.direction() {
+        Direction::Maximize => Worst::Lowest,
+        Direction::Minimize => Worst::Highest,
+    };
+    let row = |what: String, found: DistributionEstimate| {
+        let units = |share: f64| objective.as_shares().value(share);
+        DistributionRow {
+            policy: policy.to_owned(),
+            what,
+            estimate: units(found.estimate),
+            low: units(found.low),
+            high: units(found.high),
+            effective: found.effective,
+            reliable: found.is_reliable(),
+        }
+    };
+    let quantiles = request.quantiles.iter().filter_map(|&level| {
+        let found = distribution.quantile(level, confidence)?;
+        Some(row(format!("quantile {level}"), found))
+    });
+    let means = request.worst.iter().filter_map(|&share| {
+        let found = distribution.mean_of_worst(share, worst, confidence)?;
+        Some(row(format!("mean of the worst {share}"), found))
+    });
+    quantiles.chain(means).collect()
+}

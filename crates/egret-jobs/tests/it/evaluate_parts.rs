@@ -1,0 +1,336 @@
+//! The policy that made the log, segments, windows, further outcomes, quantiles: each is what a loop over the records says.
+
+use std::path::Path;
+
+use egret::{Context, Features, Objective};
+use egret_jobs::evaluate::{
+    EvaluateReport, EvaluateRequest, EvaluationRow, FurtherOutcome, PartsBy, evaluate,
+};
+use egret_jobs::{JobError, LogSource, Silent};
+use egret_log::Record;
+use egret_offline::IntervalKind;
+
+use crate::{assert_near, assert_request, folder, records, write};
+
+const SEGMENTS: [&str; 3] = ["bronze", "gold", "silver"];
+
+/// The records with named contexts, a segment among them, and a further outcome.
+fn with_segments(rows: u64) -> Vec<Record> {
+    let mut records = records(rows);
+    for (event, record) in records.iter_mut().enumerate() {
+        let segment = SEGMENTS[event * 5 % 7 % 3];
+        record.context = Context::named(Features::new().with("segment", segment));
+        let returned = if event % 4 == 0 { 2.0 } else { 0.0 };
+        record.set_extra("returns", returned).expect("its own name");
+    }
+    records
+}
+
+fn request(log: &Path, policies: &[&str]) -> EvaluateRequest {
+    EvaluateRequest {
+        log: LogSource {
+            paths: vec![log.to_owned()],
+            ..LogSource::default()
+        },
+        policies: policies
+            .iter()
+            .map(|policy| policy.parse().expect("a policy"))
+            .collect(),
+        intervals: vec![IntervalKind::Normal],
+        ..EvaluateRequest::default()
+    }
+}
+
+fn run(request: &EvaluateRequest) -> EvaluateReport {
+    evaluate(request, &Silent).expect("a good log")
+}
+
+fn evaluated(records: &[Record], policies: &[&str]) -> EvaluateReport {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    write(&file, records);
+    run(&request(&file, policies))
+}
+
+/// Equal but for what goes with the level.
+fn assert_same_estimates<'r>(
+    found: impl Iterator<Item = &'r EvaluationRow>,
+    expected: &[EvaluationRow],
+) {
+    let found: Vec<&EvaluationRow> = found.collect();
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        assert_eq!(found.policy, expected.policy);
+        assert_eq!(found.estimator, expected.estimator);
+        assert_near(found.estimate, expected.estimate);
+        assert_near(found.ess, expected.ess);
+        assert_eq!(found.n, expected.n);
+        assert!(found.low <= expected.low && expected.high <= found.high);
+    }
+}
+
+#[test]
+fn the_policy_of_the_log_has_weights_of_1_by_rows_and_by_columns() {
+    let folder = folder();
+    let records = records(1_000);
+    let losses: Vec<f64> = records
+        .iter()
+        .filter_map(|record| Some(record.loss?.get()))
+        .collect();
+    let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+    let mut reports = Vec::new();
+    for name in ["log.jsonl", "log.parquet"] {
+        let file = folder.path().join(name);
+        write(&file, &records);
+        let report = run(&EvaluateRequest {
+            against: Some("logged".to_owned()),
+            ..request(&file, &["uniform"])
+        });
+        for row in report.rows.iter().filter(|row| row.policy == "logged") {
+            assert_near(row.estimate, mean);
+            assert_eq!((row.mean_weight, row.max_weight), (1.0, 1.0));
+            assert_eq!(row.n, losses.len() as u64);
+        }
+        let value = |policy: &str| {
+            let mut rows = report.rows.iter();
+            let found = rows.find(|row| row.policy == policy && row.estimator == "snips");
+            found.expect("it was asked for").estimate
+        };
+        let difference = value("uniform − logged");
+        assert!((difference - (value("uniform") - mean)).abs() < 1e-9);
+        reports.push(report.rows);
+    }
+    assert_eq!(reports[0], reports[1]);
+}
+
+#[test]
+fn doubly_robust_leaves_the_logs_own_mean_alone() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    write(&file, &records(300));
+    let report = run(&EvaluateRequest {
+        predictions: Some(egret_jobs::evaluate::Predictions::Column(
+            "predicted".to_owned(),
+        )),
+        ..request(&file, &["logged"])
+    });
+    let plain = run(&request(&file, &["logged"])).rows[0].estimate;
+    assert!(report.rows.iter().any(|row| row.estimator == "dr"));
+    for row in &report.rows {
+        assert_near(row.estimate, plain);
+    }
+}
+
+#[test]
+fn a_segment_is_what_a_log_of_it_alone_says() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    let records = with_segments(1_500);
+    write(&file, &records);
+    let asked = EvaluateRequest {
+        parts: Some(PartsBy::Field("segment".to_owned())),
+        ..request(&file, &["uniform", "column:q"])
+    };
+    assert_request(&asked);
+    let report = run(&asked);
+    let whole = run(&EvaluateRequest {
+        parts: None,
+        ..asked
+    });
+    assert_eq!(report.rows, whole.rows);
+    for (place, segment) in SEGMENTS.into_iter().enumerate() {
+        let own = records.iter().filter(|record| {
+            let x = record.context.as_named().expect("named");
+            x.get("segment") == Some(&segment.into())
+        });
+        let own: Vec<Record> = own.cloned().collect();
+        let alone = evaluated(&own, &["uniform", "column:q"]);
+        let name = format!("segment = {segment}");
+        let found = report
+            .parts
+            .iter()
+            .filter(|row| row.part.as_ref() == Some(&name));
+        assert_same_estimates(found, &alone.rows);
+        let rows = report.parts.len() / SEGMENTS.len();
+        assert_eq!(report.parts[place * rows].part, Some(name), "in order");
+        assert_eq!(report.parts[place * rows].simultaneous, 3);
+    }
+}
+
+#[test]
+fn windows_follow_one_another() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    let records: Vec<Record> = records(1_000)
+        .into_iter()
+        .filter(|record| record.loss.is_some())
+        .collect();
+    write(&file, &records);
+    let report = run(&EvaluateRequest {
+        parts: Some(PartsBy::Window(400)),
+        ..request(&file, &["uniform"])
+    });
+    let names = ["events 1 to 400", "events 401 to 800", "events 801 to 1200"];
+    for (name, window) in names.into_iter().zip(records.chunks(400)) {
+        let found = report
+            .parts
+            .iter()
+            .filter(|row| row.part.as_deref() == Some(name));
+        assert_same_estimates(found, &evaluated(window, &["uniform"]).rows);
+    }
+}
+
+#[test]
+fn parts_that_differ_are_told() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    let mut records = with_segments(3_000);
+    let asked = EvaluateRequest {
+        parts: Some(PartsBy::Field("segment".to_owned())),
+        ..request(&file, &["uniform"])
+    };
+    let told = |records: &[Record]| {
+        write(&file, records);
+        let remarks = run(&asked).remarks;
+        remarks
+            .iter()
+            .any(|remark| remark.contains("segment = gold lies below segment = "))
+    };
+    assert!(!told(&records));
+    for record in &mut records {
+        let gold = record.context.as_named().and_then(|x| x.get("segment")) == Some(&"gold".into());
+        if let Some(loss) = record.loss.filter(|_| gold) {
+            record.loss = egret::Loss::new(0.1 * loss.get()).ok();
+        }
+    }
+    assert!(told(&records));
+}
+
+#[test]
+fn a_further_outcome_is_valued_by_the_same_weights() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    let records = with_segments(1_000);
+    write(&file, &records);
+    let returns: FurtherOutcome = "returns=minimize:0,4".parse().expect("an outcome");
+    assert_eq!(returns.to_string().parse(), Ok(returns.clone()));
+    let report = run(&EvaluateRequest {
+        outcomes: vec![returns],
+        against: Some("logged".to_owned()),
+        ..request(&file, &["uniform"])
+    });
+    let mut sums = (0.0, 0.0);
+    for record in records.iter().filter(|record| record.loss.is_some()) {
+        let density = record.propensity().density();
+        let weight = density.map_or(0.0, |density| 1.0 / density.get());
+        sums.0 += weight * record.number("returns").expect("set");
+        sums.1 += weight;
+    }
+    let row = &report.outcomes[0];
+    assert_eq!(
+        (row.outcome.as_deref(), &*row.estimator),
+        (Some("returns"), "snips")
+    );
+    assert_near(row.estimate, sums.0 / sums.1);
+    assert_eq!(
+        row.objective,
+        Objective::minimize(0.0, 4.0).expect("in order").to_string()
+    );
+    let differences = report
+        .outcomes
+        .iter()
+        .filter(|row| row.policy == "uniform − logged");
+    assert!(0 < differences.count());
+}
+
+#[test]
+fn quantiles_are_those_of_weighted_outcomes() {
+    let folder = folder();
+    let records = records(2_000);
+    let mut weighed: Vec<(f64, f64)> = records
+        .iter()
+        .filter_map(|record| {
+            let density = record.propensity().density()?;
+            Some((record.loss?.get(), 1.0 / density.get()))
+        })
+        .collect();
+    weighed.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let all: f64 = weighed.iter().map(|event| event.1).sum();
+    let quantile = |level: f64| {
+        let mut below = 0.0;
+        let mut events = weighed.iter();
+        events
+            .find(|(_, weight)| {
+                below += weight;
+                level * all <= below
+            })
+            .expect("shares end at 1")
+            .0
+    };
+    let beyond = quantile(0.8);
+    let excess: f64 = weighed.iter().map(|(s, w)| w * (s - beyond).max(0.0)).sum();
+    for name in ["log.jsonl", "log.parquet"] {
+        let file = folder.path().join(name);
+        write(&file, &records);
+        let report = run(&EvaluateRequest {
+            quantiles: vec![0.5, 0.9],
+            worst: vec![0.2],
+            ..request(&file, &["uniform"])
+        });
+        let found: Vec<f64> = report.distribution.iter().map(|row| row.estimate).collect();
+        let expected = [quantile(0.5), quantile(0.9), beyond + excess / all / 0.2];
+        for ((found, expected), row) in found.iter().zip(expected).zip(&report.distribution) {
+            assert!(
+                (found - expected).abs() < 1.0 / 1_000.0,
+                "{row:?}: {expected}"
+            );
+            assert!(row.low <= row.estimate && row.estimate <= row.high);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_cut_names_its_field() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    write(&file, &with_segments(300));
+    let refused = |request: EvaluateRequest| match evaluate(&request, &Silent) {
+        Err(error @ JobError::Request { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let asked = request(&file, &["uniform"]);
+    for (asked, words) in [
+        (
+            EvaluateRequest {
+                parts: Some(PartsBy::Window(0)),
+                ..asked.clone()
+            },
+            "window",
+        ),
+        (
+            EvaluateRequest {
+                parts: Some(PartsBy::Window(2)),
+                ..asked.clone()
+            },
+            "more than 64 parts",
+        ),
+        (
+            EvaluateRequest {
+                parts: Some(PartsBy::Field("center".to_owned())),
+                quantiles: vec![1.5],
+                ..asked.clone()
+            },
+            "quantiles",
+        ),
+        (
+            EvaluateRequest {
+                outcomes: vec!["nowhere=maximize:0,1".parse().expect("an outcome")],
+                ..asked.clone()
+            },
+            "nowhere",
+        ),
+    ] {
+        let error = refused(asked);
+        assert!(error.contains(words), "{error}");
+    }
+}
