@@ -92,6 +92,8 @@ pub struct CandidateRow {
     pub mean_weight: f64,
     /// Beside the winner.
     pub standing: CandidateStanding,
+    /// How many more held-out events would settle a tie with the winner, if the difference is what is estimated.
+    pub settles_after: Option<u64>,
     /// Whether to trust the interval.
     pub verdict: String,
     /// Whether it is the one that is kept.
@@ -168,6 +170,7 @@ fn report_rows<A: ActionKind>(
                 estimate,
                 interval,
                 standing,
+                behind,
                 ..
             } = entry.value.clone().in_units(objective);
             CandidateRow {
@@ -185,6 +188,7 @@ fn report_rows<A: ActionKind>(
                 max_weight: interval.max_weight,
                 mean_weight: interval.mean_weight,
                 standing,
+                settles_after: behind.and_then(|behind| behind.events_to_settle()),
                 verdict: interval.verdict.words,
                 winner: place == selection.winner,
             }

@@ -228,7 +228,15 @@ impl<A: ActionKind> Selection<A> {
             ..=NAMED => ties.join(", "),
             many => format!("{} and {} more", ties[..NAMED].join(", "), many - NAMED),
         };
-        format!("{name} has the best mean {noun}, {value}; tied with {others}")
+        let settled = self
+            .entries
+            .iter()
+            .filter_map(|entry| entry.value.behind.as_ref()?.events_to_settle())
+            .max();
+        let settled = settled.map_or(String::new(), |events| {
+            format!("; if the differences are what is estimated, about {events} more held-out events would settle it")
+        });
+        format!("{name} has the best mean {noun}, {value}; tied with {others}{settled}")
     }
 }
 

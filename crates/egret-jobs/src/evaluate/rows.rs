@@ -52,6 +52,8 @@ pub struct EvaluationRow {
     pub kappa: Option<f64>,
     /// How many more events make the interval half as wide.
     pub more_events: Option<u64>,
+    /// How many more events would settle which of two policies is better, if the difference is what is estimated.
+    pub settles_after: Option<u64>,
     /// The mean of the log as it was played; not for a difference.
     pub logged: Option<f64>,
     /// Where the interval lies beside that, or beside 0 for a difference.
@@ -439,6 +441,7 @@ impl EvaluationRow {
             zero_share: estimate.zero_share,
             kappa: None,
             more_events: estimate.more_events,
+            settles_after: None,
             logged: Some(estimate.logged),
             standing: estimate.standing,
             verdict: estimate.in_words(&objective),
@@ -481,6 +484,7 @@ impl EvaluationRow {
             zero_share: worse.zero_share,
             kappa: None,
             more_events: difference.more_events,
+            settles_after: difference.events_to_settle(),
             logged: None,
             standing: difference.standing,
             verdict: difference.in_words(&objective, other),

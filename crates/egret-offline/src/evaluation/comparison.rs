@@ -116,6 +116,20 @@ impl Difference {
         }
     }
 
+    /// About how many more events would take 0 out of the interval, if the difference is what is estimated and they are like
+    /// those seen: widths shrink as 1/√n. None where nothing is left to settle, or no number of events would do.
+    pub fn events_to_settle(&self) -> Option<u64> {
+        if self.standing != Standing::NotShown {
+            return None;
+        }
+        let reach = match 0.0 < self.estimate {
+            true => self.estimate - self.low,
+            false => self.high - self.estimate,
+        };
+        let more = self.n as f64 * ((reach / self.estimate).powi(2) - 1.0);
+        (0.0..1e15).contains(&more).then(|| more.ceil() as u64)
+    }
+
     /// What the interval says, whether to rely on it, and what would help, in one line. Numbers are taken to be in the units
     /// of this objective already; `other` is the second policy.
     pub fn in_words(&self, objective: &Objective, other: &str) -> String {

@@ -5,7 +5,7 @@
 use egret::{EventRng, Stream};
 use egret_offline::{
     Confidence, Difference, Estimate, Estimator, Evaluation, IntervalKind, LowerMean, PairedEvents,
-    Plan, PolicyComparison, WeightedEvents, running_intersection,
+    Plan, PolicyComparison, Standing, WeightedEvents, running_intersection,
 };
 use egret_testkit::allowed_misses;
 
@@ -370,6 +370,50 @@ fn normal_intervals_miss_on_heavy_tails_and_the_verdict_says_so() {
     // More than a method of 95% could.
     assert!(allowed_misses(trials, ALPHA) < missed, "{missed}");
     assert!(trials - 4 <= warned, "{warned} of {trials}");
+}
+
+#[test]
+fn so_many_events_settle_a_difference_half_of_the_time() {
+    let compared = |n: usize, trial: u64| {
+        let mut rng = EventRng::new(17, trial, Stream::World);
+        let (mut losses, mut first, mut second) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..n {
+            // Actions are even on [0, 1]; one policy plays the lower half, the other those from 0.05 to 0.55.
+            let a = rng.unit();
+            losses.push(f64::from(rng.unit() < a));
+            first.push(if a < 0.5 { 2.0 } else { 0.0 });
+            second.push(if (0.05..0.55).contains(&a) { 2.0 } else { 0.0 });
+        }
+        let mut comparison = PolicyComparison::new(None).expect("no bound");
+        let paired = PairedEvents {
+            losses: &losses,
+            weights: [&first, &second],
+            predictions: None,
+            event_weights: None,
+            weight_bounds: None,
+        };
+        comparison.observe(&paired).expect("in range");
+        let report = comparison.report(level(0.95));
+        let mut rows = report.differences.into_iter();
+        rows.find(|row| (row.estimator, row.interval) == (Estimator::Snips, IntervalKind::Normal))
+            .expect("there is one")
+    };
+    let trials = 200;
+    let tie = (0..)
+        .map(|trial| compared(100, trial))
+        .find(|row| (row.estimate + 0.05).abs() < 0.005 && row.standing == Standing::NotShown);
+    let tie = tie.expect("some log has the true difference, −0.05");
+    let n = (tie.n + tie.events_to_settle().expect("0 is inside")) as usize;
+    let settled = (0..trials)
+        .filter(|trial| compared(n, 1_000 + trial).standing != Standing::NotShown)
+        .count();
+    // 50% within six standard errors.
+    assert!(
+        (58..=142).contains(&settled),
+        "{settled} of {trials} at {n}"
+    );
+    let shown = compared(16 * n, 5_000);
+    assert_eq!(shown.events_to_settle(), None);
 }
 
 #[test]
