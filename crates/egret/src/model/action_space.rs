@@ -1,4 +1,4 @@
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::event::{
     FeatureCounts, FeatureError, FeatureSchema, Features, FieldKind, Item, SchemaError, Vector,
@@ -9,6 +9,7 @@ use crate::measure::{
 };
 use crate::model::{ActionKind, Space, SpaceError};
 use crate::numeric::OutOfRange;
+use crate::oracle::Embeddings;
 
 /// An action space for [`Model::new`](crate::Model::new).
 ///
@@ -271,29 +272,56 @@ impl ActionSpace for Items {
     }
 }
 
-/// A row of numbers for each item, and how they came from named features, if they did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A row of numbers for each item, and how they came from named features, if they did. Numbers are kept as `f32`, and copies
+/// share them: a model holds them once, in memory and in its file.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "SavedRows<Vec<f32>, Option<FeatureSchema>>")]
 pub struct EmbeddingRows {
-    pub(crate) dim: usize,
-    pub(crate) values: Vec<f64>,
+    pub(crate) rows: Embeddings,
     schema: Option<FeatureSchema>,
 }
 
-impl EmbeddingRows {
-    /// `values` holds row after row of `dim` numbers.
-    pub fn new(dim: usize, values: Vec<f64>) -> Result<Self, OutOfRange> {
-        let whole = 0 < dim && !values.is_empty() && values.len().is_multiple_of(dim);
-        OutOfRange::unless(
-            whole,
-            "numbers in the table of embeddings",
-            values.len() as f64,
-            "whole rows, at least one",
-        )?;
+/// What a file holds of them.
+#[derive(Serialize, Deserialize)]
+struct SavedRows<V, S> {
+    dim: usize,
+    values: V,
+    schema: S,
+}
+
+impl TryFrom<SavedRows<Vec<f32>, Option<FeatureSchema>>> for EmbeddingRows {
+    type Error = OutOfRange;
+
+    fn try_from(saved: SavedRows<Vec<f32>, Option<FeatureSchema>>) -> Result<Self, OutOfRange> {
         Ok(Self {
-            dim,
-            values,
-            schema: None,
+            schema: saved.schema,
+            ..Self::from_singles(saved.dim, saved.values)?
         })
+    }
+}
+
+impl Serialize for EmbeddingRows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let saved = SavedRows {
+            dim: self.dim(),
+            values: self.values(),
+            schema: &self.schema,
+        };
+        saved.serialize(serializer)
+    }
+}
+
+impl EmbeddingRows {
+    /// `values` holds row after row of `dim` numbers within ±10³⁰.
+    pub fn new(dim: usize, values: Vec<f64>) -> Result<Self, OutOfRange> {
+        let rows = Embeddings::new(dim, values)?;
+        Ok(Self { rows, schema: None })
+    }
+
+    /// As [`new`](Self::new), of numbers as they are kept.
+    pub fn from_singles(dim: usize, values: Vec<f32>) -> Result<Self, OutOfRange> {
+        let rows = Embeddings::from_singles(dim, values)?;
+        Ok(Self { rows, schema: None })
     }
 
     /// How named features of an item become its row.
@@ -303,17 +331,17 @@ impl EmbeddingRows {
 
     /// How many numbers a row has.
     pub fn dim(&self) -> usize {
-        self.dim
+        self.rows.width()
     }
 
     /// How many rows, at least 1.
     #[expect(clippy::len_without_is_empty, reason = "no table is empty")]
     pub fn len(&self) -> usize {
-        self.values.len() / self.dim.max(1)
+        self.values().len() / self.dim()
     }
 
     /// Row after row.
-    pub fn values(&self) -> &[f64] {
-        &self.values
+    pub fn values(&self) -> &[f32] {
+        self.rows.rows()
     }
 }

@@ -139,9 +139,6 @@ where
     read
 }
 
-/// Learning an example costs the square of the number of weights: beyond this it would dominate everything else.
-const MOST_WEIGHTS: usize = 400;
-
 /// Beyond so many coordinates of vectors it takes milliseconds.
 const MOST_KNOBS: usize = 256;
 
@@ -179,28 +176,19 @@ impl OracleSpec {
         }
     }
 
-    /// The default for items, with `action_dim` features each: the embedding.
+    /// The default for items, with `action_dim` features each: the embedding. `quadratic`, a [`QuadraticRegression`] without
+    /// cosines, so that thousands of items are predicted in a decision.
     ///
-    /// `curves+vaw`: the aggregation of a [`CurveNetwork`] and a Vovk–Azoury–Warmuth forecaster with squares. The
-    /// forecaster is left out if it would have more than 400 weights.
-    pub fn default_on_features(context_dim: usize, action_dim: usize, seed: u64) -> Self {
-        let curves = Self::Curves {
-            cosines: 32,
-            hidden: [32, 32],
-            seed,
-        };
-        let weights = context_dim
-            .saturating_add(1)
-            .saturating_mul(action_dim.saturating_mul(2).saturating_add(1));
-        if MOST_WEIGHTS < weights {
-            return curves;
+    /// Beyond 256 features it is `curves`, for least squares takes the square of their number.
+    pub fn default_on_features(action_dim: usize, seed: u64) -> Self {
+        match Self::default_on_vectors(action_dim, seed) {
+            Self::Quadratic { memory, seed, .. } => Self::Quadratic {
+                memory,
+                cosines: 0,
+                seed,
+            },
+            curves => curves,
         }
-        let least_squares = Self::LeastSquares {
-            forecaster: Forecaster::VovkAzouryWarmuth,
-            lambda: 1.0,
-            squares: true,
-        };
-        Self::Aggregation(vec![curves, least_squares])
     }
 
     /// The default for vectors of `action_dim` coordinates: `quadratic:cosines=64`, a [`QuadraticRegression`].

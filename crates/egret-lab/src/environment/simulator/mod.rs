@@ -133,7 +133,7 @@ impl<M: LossModel> Environment<M::Action> for Simulator<M> {
             Some(dim) if TypeId::of::<M::Action>() == TypeId::of::<Vector>() => {
                 OracleSpec::default_on_vectors(dim, seed)
             }
-            Some(dim) => OracleSpec::default_on_features(self.context_dim(), dim, seed),
+            Some(dim) => OracleSpec::default_on_features(dim, seed),
         }
     }
 
