@@ -159,6 +159,39 @@ impl Catalogue {
         }
     }
 
+    /// One more than the largest number that an item may have.
+    fn end(&self) -> usize {
+        match &self.part {
+            Part::All => self.len(),
+            Part::Only(items) => items.last().map_or(0, |item| item.0 as usize + 1),
+            Part::Without(items) => self.len() + items.len(),
+        }
+    }
+
+    /// All but these items, which are in increasing order, with their probabilities in proportion. Some may not be in the list.
+    pub(crate) fn without(&self, items: &[Item]) -> Result<Self, CatalogueError> {
+        let mut left_out = match (&self.part, &self.weights) {
+            (Part::All, None) => Vec::new(),
+            (Part::Without(before), None) => before.clone(),
+            _ => {
+                let left = self
+                    .items()
+                    .filter(|item| items.binary_search(item).is_err());
+                return self.part(left.collect());
+            }
+        };
+        // Equal items need no list of those that are left.
+        let end = self.end();
+        left_out.extend_from_slice(items);
+        left_out.sort_unstable();
+        left_out.dedup();
+        let rest = Self::uniform(end.saturating_sub(left_out.len()))?;
+        Ok(Self {
+            part: Part::Without(left_out),
+            ..rest
+        })
+    }
+
     /// Some of the items, with their probabilities in proportion.
     fn part(&self, items: Vec<Item>) -> Result<Self, CatalogueError> {
         let whole = match &self.weights {
@@ -232,35 +265,25 @@ impl<X: ?Sized> ReferenceMeasure<X, Item> for Catalogue {
     }
 
     fn within(&self, limits: &Limits) -> Result<Box<dyn ReferenceMeasure<X, Item>>, LimitsError> {
-        let count = self.item(self.index.n() - 1).0 as usize + 1;
-        if let (Limits::Items(ItemLimits::Excluded(items)), Part::All, None) =
-            (limits, &self.part, &self.weights)
-            && let Some(left) = self.len().checked_sub(items.len())
-            && ItemLimits::Excluded(items.clone()).leave(1, count)
-        {
-            // Equal items need no list of those that are left.
-            let part =
-                Self::uniform(left).map_err(|error| LimitsError::no_measure(limits, error))?;
-            return Ok(Box::new(Self {
-                part: Part::Without(items.clone()),
-                ..part
-            }));
-        }
-        let allowed = match limits {
-            Limits::Items(limits) if limits.leave(1, count) => match limits {
-                ItemLimits::Allowed(items) => items.clone(),
-                ItemLimits::Excluded(_) => self.items().filter(|item| limits.allow(item)).collect(),
+        let outside =
+            || LimitsError::outside(limits, format!("the catalogue of {} items", self.len()));
+        let part = match limits {
+            Limits::Items(items) if items.leave(1, self.end()) => match items {
+                ItemLimits::Allowed(items) => {
+                    if items.iter().any(|&item| self.place(item).is_none()) {
+                        return Err(outside());
+                    }
+                    self.part(items.clone())
+                }
+                ItemLimits::Excluded(items) => self.without(items),
             },
-            _ => Vec::new(),
+            _ => return Err(outside()),
         };
-        if allowed.is_empty() || allowed.iter().any(|&item| self.place(item).is_none()) {
-            let space = format!("the catalogue of {} items", self.len());
-            return Err(LimitsError::outside(limits, space));
-        }
-        let part = self.part(allowed);
-        Ok(Box::new(
-            part.map_err(|error| LimitsError::no_measure(limits, error))?,
-        ))
+        part.map(|part| Box::new(part) as _)
+            .map_err(|error| match error {
+                CatalogueError::Length { found: 0 } => outside(),
+                error => LimitsError::no_measure(limits, error),
+            })
     }
 }
 
@@ -554,6 +577,12 @@ mod tests {
         let catalogue = part.catalogue().expect("one");
         let left: Vec<Item> = catalogue.items().collect();
         assert_eq!(left, [2, 3, 4, 6, 7, 9, 10].map(Item));
+        let fewer = catalogue
+            .without(&[Item(1), Item(3)])
+            .expect("six are left");
+        let left_of_it: Vec<Item> = fewer.items().collect();
+        assert_eq!(left_of_it, [2, 4, 6, 7, 9, 10].map(Item));
+        assert!(fewer.without(&left_of_it).is_err());
         for (place, &item) in left.iter().enumerate() {
             assert_eq!(catalogue.place(item), Some(place));
             assert_eq!(catalogue.probability(item), 1.0 / 7.0);

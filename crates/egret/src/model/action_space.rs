@@ -203,15 +203,16 @@ impl Items {
 
     /// The same items with probabilities under μ proportional to the weights.
     pub fn with_weights(self, weights: Vec<f64>) -> Result<Self, SpaceError> {
-        let space = Space::Items {
-            count: self.embeddings.len(),
-            weights: Some(weights.clone()),
-        };
-        space.check()?;
+        Space::items(self.embeddings.len(), Some(weights.clone())).check()?;
         Ok(Self {
             weights: Some(weights),
             ..self
         })
+    }
+
+    /// Their weights, if they have some.
+    pub(crate) fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
     }
 
     /// Their features as numbers, and the schema of named ones.
@@ -255,7 +256,24 @@ pub enum ItemsError {
     /// No schema suits them.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// There are none, or too many.
+    /// New items have other features than those before.
+    #[error(
+        "the items have rows of {found} numbers, expected {expected} by the same schema as the items before: make them by \
+         `Items::named` with the schema of the model's embeddings"
+    )]
+    OtherFeatures {
+        /// Of the items before.
+        expected: usize,
+        /// Of the new ones.
+        found: usize,
+    },
+    /// An item to remove is not there.
+    #[error("item {item} is not in the catalogue")]
+    NoItem {
+        /// Its index.
+        item: u32,
+    },
+    /// There are none, or too many, or weights are not as those of the others.
     #[error(transparent)]
     Space(#[from] SpaceError),
 }
@@ -264,10 +282,7 @@ impl ActionSpace for Items {
     type Action = Item;
 
     fn into_parts(self) -> (Space, Option<EmbeddingRows>) {
-        let space = Space::Items {
-            count: self.embeddings.len(),
-            weights: self.weights,
-        };
+        let space = Space::items(self.embeddings.len(), self.weights);
         (space, Some(self.embeddings))
     }
 }
@@ -279,6 +294,8 @@ impl ActionSpace for Items {
 pub struct EmbeddingRows {
     pub(crate) rows: Embeddings,
     schema: Option<FeatureSchema>,
+    /// How many rows the scale of features is taken from: those before any were added.
+    pub(crate) first: usize,
 }
 
 /// What a file holds of them.
@@ -287,15 +304,20 @@ struct SavedRows<V, S> {
     dim: usize,
     values: V,
     schema: S,
+    first: usize,
 }
 
 impl TryFrom<SavedRows<Vec<f32>, Option<FeatureSchema>>> for EmbeddingRows {
     type Error = OutOfRange;
 
     fn try_from(saved: SavedRows<Vec<f32>, Option<FeatureSchema>>) -> Result<Self, OutOfRange> {
+        let rows = Self::from_singles(saved.dim, saved.values)?;
+        let allowed = (1..=rows.len()).contains(&saved.first);
+        OutOfRange::unless(allowed, "rows at first", saved.first as f64, "[1, rows]")?;
         Ok(Self {
             schema: saved.schema,
-            ..Self::from_singles(saved.dim, saved.values)?
+            first: saved.first,
+            ..rows
         })
     }
 }
@@ -306,6 +328,7 @@ impl Serialize for EmbeddingRows {
             dim: self.dim(),
             values: self.values(),
             schema: &self.schema,
+            first: self.first,
         };
         saved.serialize(serializer)
     }
@@ -314,14 +337,36 @@ impl Serialize for EmbeddingRows {
 impl EmbeddingRows {
     /// `values` holds row after row of `dim` numbers within ±10³⁰.
     pub fn new(dim: usize, values: Vec<f64>) -> Result<Self, OutOfRange> {
-        let rows = Embeddings::new(dim, values)?;
-        Ok(Self { rows, schema: None })
+        Ok(Self::of(Embeddings::new(dim, values)?))
     }
 
     /// As [`new`](Self::new), of numbers as they are kept.
     pub fn from_singles(dim: usize, values: Vec<f32>) -> Result<Self, OutOfRange> {
-        let rows = Embeddings::from_singles(dim, values)?;
-        Ok(Self { rows, schema: None })
+        Ok(Self::of(Embeddings::from_singles(dim, values)?))
+    }
+
+    fn of(rows: Embeddings) -> Self {
+        Self {
+            first: rows.rows().len() / rows.width(),
+            rows,
+            schema: None,
+        }
+    }
+
+    /// These rows and then others, of the same features.
+    pub(crate) fn followed_by(&self, more: &Self) -> Result<Self, ItemsError> {
+        if (self.dim(), &self.schema) != (more.dim(), &more.schema) {
+            return Err(ItemsError::OtherFeatures {
+                expected: self.dim(),
+                found: more.dim(),
+            });
+        }
+        let values = [self.values(), more.values()].concat();
+        let rows = Embeddings::from_singles(self.dim(), values).map_err(SpaceError::from)?;
+        Ok(Self {
+            rows,
+            ..self.clone()
+        })
     }
 
     /// How named features of an item become its row.

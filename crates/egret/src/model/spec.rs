@@ -102,7 +102,7 @@ impl ModelSpec {
         let context_dim = contexts.width();
         let oracle = match &embeddings {
             _ if space.bounds().is_some() => OracleSpec::default_on_interval(0),
-            Some(rows) => OracleSpec::default_on_features(rows.dim(), 0),
+            Some(rows) => OracleSpec::default_on_features(rows.len(), rows.dim(), 0),
             None => OracleSpec::default_on_vectors(space.action_dim(), 0),
         };
         Self {
@@ -191,9 +191,8 @@ impl ModelSpec {
             )?;
         }
         let embeddings = rows.rows.clone();
-        let items = rows.len();
-        let every = items.div_ceil(DRAWS);
-        let draws: Vec<Item> = (0..items)
+        let every = rows.first.div_ceil(DRAWS);
+        let draws: Vec<Item> = (0..rows.first)
             .step_by(every)
             .map(|item| Item(item as u32))
             .collect();
@@ -298,9 +297,11 @@ mod tests {
 
     #[test]
     fn large_problems_leave_out_least_squares() {
-        let few = OracleSpec::default_on_features(8, 0);
-        assert!(matches!(few, OracleSpec::Quadratic { .. }));
-        let most = OracleSpec::default_on_features(usize::MAX, 0);
+        let few = OracleSpec::default_on_features(1_000, 8, 0);
+        assert!(matches!(few, OracleSpec::Quadratic { cosines: 64, .. }));
+        let many = OracleSpec::default_on_features(1_001, 8, 0);
+        assert!(matches!(many, OracleSpec::Quadratic { cosines: 0, .. }));
+        let most = OracleSpec::default_on_features(usize::MAX, usize::MAX, 0);
         assert!(matches!(most, OracleSpec::Curves { .. }));
     }
 

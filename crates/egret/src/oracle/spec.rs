@@ -139,6 +139,9 @@ where
     read
 }
 
+/// Beyond so many items cosines take milliseconds.
+const MOST_WITH_COSINES: usize = 1_000;
+
 /// Beyond so many coordinates of vectors it takes milliseconds.
 const MOST_KNOBS: usize = 256;
 
@@ -176,18 +179,18 @@ impl OracleSpec {
         }
     }
 
-    /// The default for items, with `action_dim` features each: the embedding. `quadratic`, a [`QuadraticRegression`] without
-    /// cosines, so that thousands of items are predicted in a decision.
+    /// The default for so many items, with `action_dim` features each: the embedding.
     ///
-    /// Beyond 256 features it is `curves`, for least squares takes the square of their number.
-    pub fn default_on_features(action_dim: usize, seed: u64) -> Self {
+    /// It is that [for vectors](Self::default_on_vectors); beyond 1,000 items `quadratic`, the same without cosines, so that
+    /// thousands of items are predicted in a decision.
+    pub fn default_on_features(items: usize, action_dim: usize, seed: u64) -> Self {
         match Self::default_on_vectors(action_dim, seed) {
-            Self::Quadratic { memory, seed, .. } => Self::Quadratic {
+            Self::Quadratic { memory, seed, .. } if MOST_WITH_COSINES < items => Self::Quadratic {
                 memory,
                 cosines: 0,
                 seed,
             },
-            curves => curves,
+            default => default,
         }
     }
 
