@@ -162,8 +162,8 @@ fn densities_add_up_to_one_and_are_those_that_are_stated() {
                     let density = learner.density(&x, &Item(item as u32), limits);
                     let density = density.expect("no error").expect("known");
                     assert!(
-                        0.1 <= density,
-                        "every item has a share of the 10% at random"
+                        0.3 <= density,
+                        "every item has a share of the 30% at random"
                     );
                     density * weights[item] / total
                 });
