@@ -241,12 +241,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         if with_ridge {
             line("ridge, every item", &naive, "–".to_owned());
         }
-        let bytes = model.save().len();
-        println!(
-            "  model: {:.1} s to make, a file of {:.0} MiB",
-            built.as_secs_f64(),
-            bytes as f64 / 1048576.0
-        );
+        let mebibytes = model.save().len() as f64 / f64::from(1 << 20);
+        let seconds = built.as_secs_f64();
+        eprintln!("the model took {seconds:.1} s to make and has a file of {mebibytes:.0} MiB");
     }
     Ok(())
 }

@@ -16,7 +16,8 @@ use crate::sampling::proposer::Proposals;
 use self::items::ItemPlan;
 use self::search::Descent;
 
-/// Plays in ever smaller regions around the vector of least predicted loss: for knobs, where 1/τ of everything is far too much.
+/// Plays in ever smaller regions around the vector of least predicted loss, or among ever fewer of the best items: for knobs and
+/// catalogues, where 1/τ of everything is far too much.
 ///
 /// p(a) = Σₖ wₖ rₖ(a),  rₖ the density of region k around â
 ///
@@ -32,6 +33,10 @@ use self::search::Descent;
 /// about equal at
 ///
 /// γ = 3K √(1 + n)/(σd)
+///
+/// On a catalogue region k has some of the best items, from 1,024 down to 1, with rₖ(a) = 1/μ(region k) for each of them, and
+/// γ = ½K √(1 + n)/σ. All items are predicted, or in catalogues of more than 8,192 those of the best leaves of the oracle's
+/// [`ItemTree`](crate::ItemTree). What the search misses costs loss; p is exact whatever it finds.
 ///
 /// The search and the means draw the same numbers for every event. So p is a function of the model and the context alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
