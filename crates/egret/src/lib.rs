@@ -265,10 +265,10 @@ pub use numeric::{EventRng, OutOfRange, Stream, lanes};
 pub use oracle::{
     ActionFeatures, Aggregation, ArgminDispersion, ArgminModel, Bilinear, CoinBetting,
     CurveNetwork, CurveSettings, Embeddings, Example, FeaturesFrom, Forecaster, FourierRegression,
-    FourierSettings, FunctionOnInterval, FunctionOracle, GrowError, JointFeatures, LatentOutcome,
-    LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LocalRegression,
-    LocalSettings, LossCurve, MonotonePieces, NamedFeatures, NanPrediction, NetworkArgmin,
-    OnQuantiles, OracleSpec, OracleSpecError, OracleTextError, PiecewiseConstant,
+    FourierSettings, FunctionOnInterval, FunctionOracle, GrowError, ItemTree, JointFeatures,
+    LatentOutcome, LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression,
+    LocalRegression, LocalSettings, LossCurve, MonotonePieces, NamedFeatures, NanPrediction,
+    NetworkArgmin, OnQuantiles, OracleSpec, OracleSpecError, OracleTextError, PiecewiseConstant,
     QuadraticRegression, QuadraticSettings, RegressionOracle, ScalarFeatures, Scaling,
     VectorFeatures, features_from,
 };

@@ -246,10 +246,7 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
         Kind::SparseItems => (
             sparse(),
             (0..7_u32).prop_map(|index| Item(index).into()).boxed(),
-            Space::Items {
-                count: 7,
-                weights: None,
-            },
+            Space::items(7, None),
         ),
     };
     let space = Arc::new(space);

@@ -254,6 +254,11 @@ pub(crate) fn as_vectors<A: Action>(batch: &mut A::Batch) -> Option<&mut Vectors
     (batch as &mut dyn Any).downcast_mut()
 }
 
+/// The batch as a list of items, if its actions are items.
+pub(crate) fn as_items<A: Action>(batch: &mut A::Batch) -> Option<&mut Vec<Item>> {
+    (batch as &mut dyn Any).downcast_mut()
+}
+
 /// The batch as a list of numbers, if its actions are numbers.
 pub(crate) fn as_points<A: Action>(batch: &mut A::Batch) -> Option<&mut Vec<f64>> {
     (batch as &mut dyn Any).downcast_mut()

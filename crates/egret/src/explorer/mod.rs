@@ -32,7 +32,7 @@ use self::greedy::GreedyMixture;
 use crate::event::{Action, Batch, Density, Propensity, action::as_vectors};
 use crate::explorer::greedy::epsilon_greedy::EpsilonGreedy;
 use crate::explorer::greedy::{smooth_igw::SmoothIgw, square_cb::SquareCb};
-use crate::measure::ReferenceMeasure;
+use crate::measure::{Catalogue, ReferenceMeasure};
 use crate::normalizer::Certificate;
 use crate::numeric::{EventRng, OutOfRange, Stream};
 use crate::oracle::{LossCurve, RegressionOracle};
@@ -50,7 +50,7 @@ use crate::sampling::{
 /// | `Uniform`       | neither | nothing                                          | yes                        |
 /// | `EpsilonGreedy` | neither | a catalogue, or an oracle that knows its argmin  | on a catalogue             |
 /// | `SquareCb`      | γ       | a catalogue                                      | yes                        |
-/// | `Zoom`          | neither | a measure with regions: a box, a simplex         | yes                        |
+/// | `Zoom`          | neither | a box, a simplex with uniform shares, a catalogue | yes                       |
 /// | `Auto`          | as the one it is | nothing                                 | yes                        |
 ///
 /// Explorers without τ ignore the grid in the settings and state τ = 1. So does a decision that has one action to choose from,
@@ -70,9 +70,10 @@ pub enum Explorer {
     },
     /// Probability 1/(K + γ·gap) for each of K items except the best, which gets the rest.
     SquareCb,
-    /// Ever smaller regions around the best vector.
+    /// Ever smaller regions around the best vector, ever fewer of the best items.
     Zoom(Zoom),
-    /// `Zoom` where the measure has regions, more than three of them, otherwise `CappedIgw`.
+    /// `Zoom` where the measure has regions, more than three of them, and on catalogues of more than 64 items, otherwise
+    /// `CappedIgw`.
     Auto {
         /// ε, the share of decisions drawn from μ; in [0, 1]. Where CappedIGW does not compute z there is none.
         uniform: f64,
@@ -104,7 +105,7 @@ impl Explorer {
     /// The explorer that this one is on such a measure: `Auto` is another.
     pub(crate) fn on<X: ?Sized, A: Action>(self, measure: &dyn ReferenceMeasure<X, A>) -> Self {
         match self {
-            Self::Auto { uniform } if FEW_REGIONS < regions(measure) => {
+            Self::Auto { uniform } if FEW_REGIONS < regions(measure) || has_many_items(measure) => {
                 Self::Zoom(Zoom { uniform })
             }
             Self::Auto { uniform } => Self::CappedIgw(CappedIgw {
@@ -158,7 +159,12 @@ impl Explorer {
             }
             Self::Zoom(zoom) => {
                 zoom.check()?;
-                if regions(measure) == 0 {
+                if greedy::has_list(measure) {
+                    if measure.catalogue().is_some_and(zoom::items::is_searched) {
+                        // The tree is made now and not in the first decision.
+                        oracle.item_tree();
+                    }
+                } else if regions(measure) == 0 {
                     return Err(ExplorerError::NoRegions);
                 }
                 Player::Zoom(zoom)
@@ -170,6 +176,13 @@ impl Explorer {
 
 /// With so few regions Zoom could not concentrate: boxes of more than 333 sides, whose smallest densities an `f64` cannot hold.
 const FEW_REGIONS: usize = 3;
+
+/// Whether the actions are items of a list that CappedIGW would have to spread over: at the default τ = 64 no item of a shorter one
+/// is capped.
+fn has_many_items<X: ?Sized, A: Action>(measure: &dyn ReferenceMeasure<X, A>) -> bool {
+    let many = |catalogue: &Catalogue| 64 < catalogue.len();
+    greedy::has_list(measure) && measure.catalogue().is_some_and(many)
+}
 
 /// How many regions the measure knows around each action: none if actions are no vectors.
 fn regions<X: ?Sized, A: Action>(measure: &dyn ReferenceMeasure<X, A>) -> usize {
@@ -390,9 +403,9 @@ pub enum ExplorerError {
     /// SquareCB is for a list of items.
     #[error("SquareCB needs a catalogue of items: choose another explorer for this action space")]
     NoCatalogue,
-    /// Zoom is for vectors.
+    /// Zoom is for vectors and items.
     #[error(
-        "Zoom needs a box, or a simplex with uniform shares: choose Auto for this action space"
+        "Zoom needs a box, a simplex with uniform shares, or a catalogue: choose Auto for this action space"
     )]
     NoRegions,
 }

@@ -12,7 +12,7 @@ use crate::oracle::RegressionOracle;
 ///
 /// | field              | default                     | paper's online experiments | why the default                                    |
 /// |--------------------|-----------------------------|----------------------------|----------------------------------------------------|
-/// | `explorer`         | Zoom on boxes, else CappedIGW, ε = 0.02 | CappedIGW, κ∞ = 4, δ = 0.05, ε = 0 | a log that says something about any policy |
+/// | `explorer`         | Zoom on boxes and catalogues, else CappedIGW, ε = 0.02 | CappedIGW, κ∞ = 4, δ = 0.05, ε = 0 | a log that says something about any policy |
 /// | `gamma`            | (100 + 3·t)/(2σ), t events  | 1 + 18·t, t batches        | the same in any units and in any batches           |
 /// | `taus`             | 64 alone                    | 12 from 6 to 1024          | Corral over many τ costs more than the best of them gains |
 /// | `eta`              | 0.3/12                      | the same                   | one τ needs none                                   |

@@ -30,8 +30,17 @@ use crate::numeric::{EventRng, lanes, uniform_index::UniformIndex};
 pub struct Catalogue {
     index: UniformIndex,
     weights: Option<Weights>,
-    /// Which items of a longer list these are, in increasing order; none if they are all.
-    part: Option<Vec<Item>>,
+    part: Part,
+}
+
+/// Which items of a longer list these are.
+#[derive(Clone)]
+enum Part {
+    All,
+    /// These, in increasing order.
+    Only(Vec<Item>),
+    /// All but these, in increasing order.
+    Without(Vec<Item>),
 }
 
 #[derive(Clone)]
@@ -53,7 +62,7 @@ impl Catalogue {
         Ok(Self {
             index: UniformIndex::new(checked_len(n)?),
             weights: None,
-            part: None,
+            part: Part::All,
         })
     }
 
@@ -92,7 +101,7 @@ impl Catalogue {
                 probabilities: weights,
                 alias,
             }),
-            part: None,
+            part: Part::All,
         })
     }
 
@@ -110,16 +119,34 @@ impl Catalogue {
     /// The item at a place in the list, from 0.
     pub(crate) fn item(&self, place: u32) -> Item {
         match &self.part {
-            Some(part) => part[place as usize],
-            None => Item(place),
+            Part::All => Item(place),
+            Part::Only(items) => items[place as usize],
+            Part::Without(items) => {
+                // How many of the items left out come before: each that has at most `place` others before it.
+                let (mut low, mut high) = (0, items.len());
+                while low < high {
+                    let middle = low.midpoint(high);
+                    if items[middle].0 - middle as u32 <= place {
+                        low = middle + 1;
+                    } else {
+                        high = middle;
+                    }
+                }
+                Item(place + low as u32)
+            }
         }
     }
 
     /// The place of an item; none if it is not in the list.
     pub(crate) fn place(&self, item: Item) -> Option<usize> {
         match &self.part {
-            Some(part) => part.binary_search(&item).ok(),
-            None => (item.0 < self.index.n()).then_some(item.0 as usize),
+            Part::All => (item.0 < self.index.n()).then_some(item.0 as usize),
+            Part::Only(items) => items.binary_search(&item).ok(),
+            Part::Without(items) => {
+                let before = items.binary_search(&item).err()?;
+                let place = item.0 as usize - before;
+                (place < self.len()).then_some(place)
+            }
         }
     }
 
@@ -132,6 +159,39 @@ impl Catalogue {
         }
     }
 
+    /// One more than the largest number that an item may have.
+    fn end(&self) -> usize {
+        match &self.part {
+            Part::All => self.len(),
+            Part::Only(items) => items.last().map_or(0, |item| item.0 as usize + 1),
+            Part::Without(items) => self.len() + items.len(),
+        }
+    }
+
+    /// All but these items, which are in increasing order, with their probabilities in proportion. Some may not be in the list.
+    pub(crate) fn without(&self, items: &[Item]) -> Result<Self, CatalogueError> {
+        let mut left_out = match (&self.part, &self.weights) {
+            (Part::All, None) => Vec::new(),
+            (Part::Without(before), None) => before.clone(),
+            _ => {
+                let left = self
+                    .items()
+                    .filter(|item| items.binary_search(item).is_err());
+                return self.part(left.collect());
+            }
+        };
+        // Equal items need no list of those that are left.
+        let end = self.end();
+        left_out.extend_from_slice(items);
+        left_out.sort_unstable();
+        left_out.dedup();
+        let rest = Self::uniform(end.saturating_sub(left_out.len()))?;
+        Ok(Self {
+            part: Part::Without(left_out),
+            ..rest
+        })
+    }
+
     /// Some of the items, with their probabilities in proportion.
     fn part(&self, items: Vec<Item>) -> Result<Self, CatalogueError> {
         let whole = match &self.weights {
@@ -142,7 +202,7 @@ impl Catalogue {
             }
         };
         Ok(Self {
-            part: Some(items),
+            part: Part::Only(items),
             ..whole
         })
     }
@@ -156,9 +216,9 @@ impl Catalogue {
 impl Catalogue {
     /// Puts the items of a part in place of the places that were drawn.
     fn places_to_items(&self, drawn: &mut [Item]) {
-        if let Some(part) = &self.part {
+        if !matches!(self.part, Part::All) {
             for item in drawn {
-                *item = part[item.0 as usize];
+                *item = self.item(item.0);
             }
         }
     }
@@ -205,22 +265,25 @@ impl<X: ?Sized> ReferenceMeasure<X, Item> for Catalogue {
     }
 
     fn within(&self, limits: &Limits) -> Result<Box<dyn ReferenceMeasure<X, Item>>, LimitsError> {
-        let count = self.item(self.index.n() - 1).0 as usize + 1;
-        let allowed = match limits {
-            Limits::Items(limits) if limits.leave(1, count) => match limits {
-                ItemLimits::Allowed(items) => items.clone(),
-                ItemLimits::Excluded(_) => self.items().filter(|item| limits.allow(item)).collect(),
+        let outside =
+            || LimitsError::outside(limits, format!("the catalogue of {} items", self.len()));
+        let part = match limits {
+            Limits::Items(items) if items.leave(1, self.end()) => match items {
+                ItemLimits::Allowed(items) => {
+                    if items.iter().any(|&item| self.place(item).is_none()) {
+                        return Err(outside());
+                    }
+                    self.part(items.clone())
+                }
+                ItemLimits::Excluded(items) => self.without(items),
             },
-            _ => Vec::new(),
+            _ => return Err(outside()),
         };
-        if allowed.is_empty() || allowed.iter().any(|&item| self.place(item).is_none()) {
-            let space = format!("the catalogue of {} items", self.len());
-            return Err(LimitsError::outside(limits, space));
-        }
-        let part = self.part(allowed);
-        Ok(Box::new(
-            part.map_err(|error| LimitsError::no_measure(limits, error))?,
-        ))
+        part.map(|part| Box::new(part) as _)
+            .map_err(|error| match error {
+                CatalogueError::Length { found: 0 } => outside(),
+                error => LimitsError::no_measure(limits, error),
+            })
     }
 }
 
@@ -502,6 +565,40 @@ mod tests {
                 }
                 Err(CatalogueError::Rare { fraction, .. }) => prop_assert!(fraction < 1e-9),
             }
+        }
+    }
+
+    #[test]
+    fn items_left_out_are_never_drawn_and_the_others_keep_their_places() {
+        let excluded: Vec<Item> = [0, 1, 5, 8, 11].map(Item).to_vec();
+        let limits = Limits::Items(ItemLimits::Excluded(excluded.clone()));
+        let mu = Catalogue::uniform(12).expect("twelve");
+        let part = ReferenceMeasure::<(), Item>::within(&mu, &limits).expect("seven are left");
+        let catalogue = part.catalogue().expect("one");
+        let left: Vec<Item> = catalogue.items().collect();
+        assert_eq!(left, [2, 3, 4, 6, 7, 9, 10].map(Item));
+        let fewer = catalogue
+            .without(&[Item(1), Item(3)])
+            .expect("six are left");
+        let left_of_it: Vec<Item> = fewer.items().collect();
+        assert_eq!(left_of_it, [2, 4, 6, 7, 9, 10].map(Item));
+        assert!(fewer.without(&left_of_it).is_err());
+        for (place, &item) in left.iter().enumerate() {
+            assert_eq!(catalogue.place(item), Some(place));
+            assert_eq!(catalogue.probability(item), 1.0 / 7.0);
+        }
+        for item in excluded.into_iter().chain([Item(12), Item(40)]) {
+            assert_eq!(catalogue.place(item), None);
+        }
+        let mut rng = EventRng::new(1, 0, crate::numeric::Stream::World);
+        let (mut draws, mut stratified) = (Vec::new(), Vec::new());
+        part.sample(&(), 7_000, &mut rng, &mut draws);
+        part.sample_stratified(&(), 7_000, &mut rng, &mut stratified);
+        for draws in [draws, stratified] {
+            let counts = counts(&draws, 12);
+            let counts: Vec<u64> = left.iter().map(|item| counts[item.0 as usize]).collect();
+            assert_eq!(counts.iter().sum::<u64>(), 7_000);
+            assert!(1e-6 < chi_square_p_value(&counts, &[1.0 / 7.0; 7]));
         }
     }
 }

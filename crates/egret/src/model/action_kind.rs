@@ -198,10 +198,16 @@ impl ActionKind for Item {
     }
 
     fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError> {
-        let Space::Items { count, weights } = space else {
+        let Space::Items {
+            count,
+            weights,
+            removed,
+            ..
+        } = space
+        else {
             return Err(SpaceError::kind(space, Self::KIND));
         };
-        Ok(Box::new(match weights {
+        let catalogue = match weights {
             None => Catalogue::uniform(*count)?,
             Some(weights) if weights.len() == *count => Catalogue::weighted(weights.clone())?,
             Some(weights) => {
@@ -210,7 +216,17 @@ impl ActionKind for Item {
                     expected: *count,
                 });
             }
-        }))
+        };
+        if removed.is_empty() {
+            return Ok(Box::new(catalogue));
+        }
+        let in_order = removed.windows(2).all(|pair| pair[0] < pair[1]);
+        match removed.iter().find(|item| *count <= item.0 as usize) {
+            None if in_order => Ok(Box::new(catalogue.without(removed)?)),
+            unknown => Err(SpaceError::Removed {
+                item: unknown.unwrap_or(&removed[0]).0,
+            }),
+        }
     }
 
     fn oracle(

@@ -1,4 +1,4 @@
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::event::{
     FeatureCounts, FeatureError, FeatureSchema, Features, FieldKind, Item, SchemaError, Vector,
@@ -9,6 +9,7 @@ use crate::measure::{
 };
 use crate::model::{ActionKind, Space, SpaceError};
 use crate::numeric::OutOfRange;
+use crate::oracle::Embeddings;
 
 /// An action space for [`Model::new`](crate::Model::new).
 ///
@@ -202,15 +203,16 @@ impl Items {
 
     /// The same items with probabilities under μ proportional to the weights.
     pub fn with_weights(self, weights: Vec<f64>) -> Result<Self, SpaceError> {
-        let space = Space::Items {
-            count: self.embeddings.len(),
-            weights: Some(weights.clone()),
-        };
-        space.check()?;
+        Space::items(self.embeddings.len(), Some(weights.clone())).check()?;
         Ok(Self {
             weights: Some(weights),
             ..self
         })
+    }
+
+    /// Their weights, if they have some.
+    pub(crate) fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
     }
 
     /// Their features as numbers, and the schema of named ones.
@@ -254,7 +256,24 @@ pub enum ItemsError {
     /// No schema suits them.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// There are none, or too many.
+    /// New items have other features than those before.
+    #[error(
+        "the items have rows of {found} numbers, expected {expected} by the same schema as the items before: make them by \
+         `Items::named` with the schema of the model's embeddings"
+    )]
+    OtherFeatures {
+        /// Of the items before.
+        expected: usize,
+        /// Of the new ones.
+        found: usize,
+    },
+    /// An item to remove is not there.
+    #[error("item {item} is not in the catalogue")]
+    NoItem {
+        /// Its index.
+        item: u32,
+    },
+    /// There are none, or too many, or weights are not as those of the others.
     #[error(transparent)]
     Space(#[from] SpaceError),
 }
@@ -263,36 +282,90 @@ impl ActionSpace for Items {
     type Action = Item;
 
     fn into_parts(self) -> (Space, Option<EmbeddingRows>) {
-        let space = Space::Items {
-            count: self.embeddings.len(),
-            weights: self.weights,
-        };
+        let space = Space::items(self.embeddings.len(), self.weights);
         (space, Some(self.embeddings))
     }
 }
 
-/// A row of numbers for each item, and how they came from named features, if they did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A row of numbers for each item, and how they came from named features, if they did. Numbers are kept as `f32`, and copies
+/// share them: a model holds them once, in memory and in its file.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "SavedRows<Vec<f32>, Option<FeatureSchema>>")]
 pub struct EmbeddingRows {
-    pub(crate) dim: usize,
-    pub(crate) values: Vec<f64>,
+    pub(crate) rows: Embeddings,
     schema: Option<FeatureSchema>,
+    /// How many rows the scale of features is taken from: those before any were added.
+    pub(crate) first: usize,
+}
+
+/// What a file holds of them.
+#[derive(Serialize, Deserialize)]
+struct SavedRows<V, S> {
+    dim: usize,
+    values: V,
+    schema: S,
+    first: usize,
+}
+
+impl TryFrom<SavedRows<Vec<f32>, Option<FeatureSchema>>> for EmbeddingRows {
+    type Error = OutOfRange;
+
+    fn try_from(saved: SavedRows<Vec<f32>, Option<FeatureSchema>>) -> Result<Self, OutOfRange> {
+        let rows = Self::from_singles(saved.dim, saved.values)?;
+        let allowed = (1..=rows.len()).contains(&saved.first);
+        OutOfRange::unless(allowed, "rows at first", saved.first as f64, "[1, rows]")?;
+        Ok(Self {
+            schema: saved.schema,
+            first: saved.first,
+            ..rows
+        })
+    }
+}
+
+impl Serialize for EmbeddingRows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let saved = SavedRows {
+            dim: self.dim(),
+            values: self.values(),
+            schema: &self.schema,
+            first: self.first,
+        };
+        saved.serialize(serializer)
+    }
 }
 
 impl EmbeddingRows {
-    /// `values` holds row after row of `dim` numbers.
+    /// `values` holds row after row of `dim` numbers within ±10³⁰.
     pub fn new(dim: usize, values: Vec<f64>) -> Result<Self, OutOfRange> {
-        let whole = 0 < dim && !values.is_empty() && values.len().is_multiple_of(dim);
-        OutOfRange::unless(
-            whole,
-            "numbers in the table of embeddings",
-            values.len() as f64,
-            "whole rows, at least one",
-        )?;
-        Ok(Self {
-            dim,
-            values,
+        Ok(Self::of(Embeddings::new(dim, values)?))
+    }
+
+    /// As [`new`](Self::new), of numbers as they are kept.
+    pub fn from_singles(dim: usize, values: Vec<f32>) -> Result<Self, OutOfRange> {
+        Ok(Self::of(Embeddings::from_singles(dim, values)?))
+    }
+
+    fn of(rows: Embeddings) -> Self {
+        Self {
+            first: rows.rows().len() / rows.width(),
+            rows,
             schema: None,
+        }
+    }
+
+    /// These rows and then others, of the same features.
+    pub(crate) fn followed_by(&self, more: &Self) -> Result<Self, ItemsError> {
+        if (self.dim(), &self.schema) != (more.dim(), &more.schema) {
+            return Err(ItemsError::OtherFeatures {
+                expected: self.dim(),
+                found: more.dim(),
+            });
+        }
+        let values = [self.values(), more.values()].concat();
+        let rows = Embeddings::from_singles(self.dim(), values).map_err(SpaceError::from)?;
+        Ok(Self {
+            rows,
+            ..self.clone()
         })
     }
 
@@ -303,17 +376,17 @@ impl EmbeddingRows {
 
     /// How many numbers a row has.
     pub fn dim(&self) -> usize {
-        self.dim
+        self.rows.width()
     }
 
     /// How many rows, at least 1.
     #[expect(clippy::len_without_is_empty, reason = "no table is empty")]
     pub fn len(&self) -> usize {
-        self.values.len() / self.dim.max(1)
+        self.values().len() / self.dim()
     }
 
     /// Row after row.
-    pub fn values(&self) -> &[f64] {
-        &self.values
+    pub fn values(&self) -> &[f32] {
+        self.rows.rows()
     }
 }

@@ -154,12 +154,20 @@ impl<A: ActionKind, L: EventLog<A>> DecisionLoop<A, L> {
 
     /// As [`Model::grow`]. Decisions that wait are logged with the schema that they were made with.
     pub fn grow(&mut self, schema: FeatureSchema) -> Result<(), ModelError> {
+        self.change(|model| model.grow(schema))
+    }
+
+    /// Changes the model, and remembers its description for the decisions that wait.
+    pub(crate) fn change<R>(
+        &mut self,
+        change: impl FnOnce(&mut Model<A>) -> Result<R, ModelError>,
+    ) -> Result<R, ModelError> {
         let spec = self.model.spec().clone();
-        self.model.grow(schema)?;
+        let result = change(&mut self.model)?;
         if !self.waiting.is_empty() {
             self.earlier.push((self.model.next_event, spec));
         }
-        Ok(())
+        Ok(result)
     }
 
     /// Grows the model once enough contexts were seen. That it cannot is no reason to leave a decision out.

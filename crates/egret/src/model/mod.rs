@@ -15,6 +15,7 @@
 pub(crate) mod action_kind;
 pub(crate) mod action_space;
 pub(crate) mod any_model;
+pub(crate) mod changed_items;
 pub(crate) mod decision_loop;
 pub(crate) mod knob;
 pub(crate) mod limits;
@@ -277,7 +278,10 @@ impl<A: ActionKind> Model<A> {
         observed: &[Observed<Y, A>],
     ) -> Result<(), LearnError> {
         for event in observed {
-            self.check_action(&event.action)
+            // Also of an item that was removed in the meantime.
+            let space = self.spec.space.with_removed();
+            space
+                .check_action(&event.action.clone().into())
                 .map_err(|error| LearnError::Action(error.to_string()))?;
         }
         let Some(schema) = &self.spec.features else {
@@ -469,6 +473,9 @@ pub enum ModelError {
     /// The oracle does not take the new columns.
     #[error(transparent)]
     Grow(#[from] GrowError),
+    /// Items cannot be added or removed.
+    #[error(transparent)]
+    Items(#[from] ItemsError),
     /// The bytes are not a saved model.
     #[error(transparent)]
     Load(#[from] LoadError),

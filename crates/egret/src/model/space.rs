@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -88,6 +89,12 @@ pub enum Space {
         count: usize,
         /// Relative probabilities under μ; equal if absent.
         weights: Option<Vec<f64>>,
+        /// How often items were added or removed.
+        #[serde(default)]
+        version: u32,
+        /// Items that are not in it any more, in increasing order. The others keep their numbers.
+        #[serde(default)]
+        removed: Vec<Item>,
     },
     /// A value for each of several knobs.
     Mixed {
@@ -124,6 +131,29 @@ pub enum Space {
 pub(crate) const MOST_COORDINATES: usize = 4096;
 
 impl Space {
+    /// So many items, equal under μ or with these weights; none was added or removed yet.
+    pub fn items(count: usize, weights: Option<Vec<f64>>) -> Self {
+        Self::Items {
+            count,
+            weights,
+            version: 0,
+            removed: Vec::new(),
+        }
+    }
+
+    /// The same space with every item that it ever had, of which losses may still come.
+    pub(crate) fn with_removed(&self) -> Cow<'_, Self> {
+        match self {
+            Self::Items {
+                count,
+                weights,
+                removed,
+                ..
+            } if !removed.is_empty() => Cow::Owned(Self::items(*count, weights.clone())),
+            _ => Cow::Borrowed(self),
+        }
+    }
+
     /// The kind of its actions.
     pub fn kind(&self) -> Kind {
         match self {
@@ -169,7 +199,9 @@ impl Space {
             (AnyAction::Number(value), _) => self
                 .bounds()
                 .is_some_and(|(low, high)| (low..=high).contains(value)),
-            (AnyAction::Item(Item(index)), Self::Items { count, .. }) => (*index as usize) < *count,
+            (AnyAction::Item(item), Self::Items { count, removed, .. }) => {
+                (item.0 as usize) < *count && removed.binary_search(item).is_err()
+            }
             (AnyAction::Vector(vector), Self::Box { sides }) => {
                 sides.len() == vector.len()
                     && sides
@@ -249,6 +281,14 @@ pub enum SpaceError {
         found: usize,
         /// Items.
         expected: usize,
+    },
+    /// An item that was removed is none, or the list is not in order.
+    #[error(
+        "item {item} cannot be removed: expected items of the catalogue in increasing order, each once"
+    )]
+    Removed {
+        /// Its index.
+        item: u32,
     },
     /// A mixed space without knobs.
     #[error("a mixed space has at least one knob")]
@@ -340,7 +380,17 @@ impl fmt::Display for Space {
             }
             Self::Sphere { dim } => write!(f, "sphere:{dim}"),
             Self::Simplex { alpha } => write!(f, "simplex:{}", list(&mut alpha.iter().copied())),
-            Self::Items { count, .. } => write!(f, "items:{count}"),
+            Self::Items {
+                count, version: 0, ..
+            } => write!(f, "items:{count}"),
+            Self::Items {
+                count,
+                version,
+                removed,
+                ..
+            } => {
+                write!(f, "items:{} of version {version}", count - removed.len())
+            }
             Self::Mixed { knobs } => {
                 let names: Vec<&str> = knobs.keys().map(String::as_str).collect();
                 write!(f, "mixed:{}", names.join(","))
@@ -389,10 +439,7 @@ impl FromStr for Space {
             ("simplex", alpha) => Self::Simplex {
                 alpha: alpha.to_vec(),
             },
-            ("items", &[count]) => Self::Items {
-                count: whole(count)?,
-                weights: None,
-            },
+            ("items", &[count]) => Self::items(whole(count)?, None),
             ("set", &[count, size]) => Self::Set {
                 count: whole(count)?,
                 size: whole(size)?,
@@ -436,7 +483,7 @@ mod tests {
             );
         }
         let weights = Some(vec![1.0, 2.0]);
-        assert!(Space::Items { count: 2, weights }.check().is_ok());
+        assert!(Space::items(2, weights).check().is_ok());
     }
 
     /// Price, colour and retries.
@@ -551,7 +598,7 @@ mod tests {
             assert!(text.parse::<Space>().is_err(), "{text}");
         }
         let weights = Some(vec![1.0]);
-        assert!(Space::Items { count: 2, weights }.check().is_err());
+        assert!(Space::items(2, weights).check().is_err());
         let error = Vector::measure(&Space::Sphere { dim: 0 }).err();
         assert!(matches!(error, Some(SpaceError::OutOfRange(_))));
         let interval = Space::Interval {

@@ -6,8 +6,8 @@ use crate::model::{
 };
 use crate::numeric::{EventRng, OutOfRange, lanes};
 use crate::oracle::{
-    ActionFeatures, Embeddings, GrowError, NamedFeatures, OracleSpec, OracleSpecError,
-    RegressionOracle, Scaling, VectorFeatures, size::Size,
+    ActionFeatures, GrowError, NamedFeatures, OracleSpec, OracleSpecError, RegressionOracle,
+    Scaling, VectorFeatures, size::Size,
 };
 
 /// The description of a model before it learns: action space, context, oracle.
@@ -102,7 +102,7 @@ impl ModelSpec {
         let context_dim = contexts.width();
         let oracle = match &embeddings {
             _ if space.bounds().is_some() => OracleSpec::default_on_interval(0),
-            Some(rows) => OracleSpec::default_on_features(context_dim, rows.dim, 0),
+            Some(rows) => OracleSpec::default_on_features(rows.len(), rows.dim(), 0),
             None => OracleSpec::default_on_vectors(space.action_dim(), 0),
         };
         Self {
@@ -184,16 +184,15 @@ impl ModelSpec {
         self.size().check()?;
         if let Space::Items { count, .. } = self.space {
             OutOfRange::unless(
-                rows.dim.checked_mul(count) == Some(rows.values.len()),
-                "numbers in the table of embeddings",
-                rows.values.len() as f64,
-                "one row for each item",
+                rows.len() == count,
+                "number of rows in the table of embeddings",
+                rows.len() as f64,
+                "one for each item",
             )?;
         }
-        let embeddings = Embeddings::new(rows.dim, rows.values.clone())?;
-        let items = rows.len();
-        let every = items.div_ceil(DRAWS);
-        let draws: Vec<Item> = (0..items)
+        let embeddings = rows.rows.clone();
+        let every = rows.first.div_ceil(DRAWS);
+        let draws: Vec<Item> = (0..rows.first)
             .step_by(every)
             .map(|item| Item(item as u32))
             .collect();
@@ -207,7 +206,7 @@ impl ModelSpec {
     /// How many numbers the oracle holds.
     pub(crate) fn size(&self) -> Size {
         let action_dim = match &self.embeddings {
-            Some(rows) if self.space.kind() == Kind::Item => rows.dim,
+            Some(rows) if self.space.kind() == Kind::Item => rows.dim(),
             _ => self.space.action_dim(),
         };
         match &self.features {
@@ -294,13 +293,14 @@ fn scaling_of<A: Action>(features: &impl ActionFeatures<A>, actions: &A::Batch) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::oracle::Embeddings;
 
     #[test]
     fn large_problems_leave_out_least_squares() {
-        let few = OracleSpec::default_on_features(10, 8, 0);
-        assert!(matches!(few, OracleSpec::Aggregation(members) if members.len() == 2));
-        let many = OracleSpec::default_on_features(100, 8, 0);
-        assert!(matches!(many, OracleSpec::Curves { .. }));
+        let few = OracleSpec::default_on_features(1_000, 8, 0);
+        assert!(matches!(few, OracleSpec::Quadratic { cosines: 64, .. }));
+        let many = OracleSpec::default_on_features(1_001, 8, 0);
+        assert!(matches!(many, OracleSpec::Quadratic { cosines: 0, .. }));
         let most = OracleSpec::default_on_features(usize::MAX, usize::MAX, 0);
         assert!(matches!(most, OracleSpec::Curves { .. }));
     }

@@ -8,7 +8,7 @@ use crate::numeric::{
     lanes::{self, LANES, tree},
 };
 use crate::oracle::{
-    ActionFeatures, CoinBetting, Example, GrowError, RegressionOracle,
+    ActionFeatures, CoinBetting, Example, GrowError, ItemTree, RegressionOracle,
     features::{
         blocks::in_blocks,
         limits::{check_action, check_count, check_size},
@@ -240,6 +240,10 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for FourierRe
         }
         self.optimizer.step(&gradient);
         Ok(())
+    }
+
+    fn item_tree(&self) -> Option<&ItemTree> {
+        self.actions.item_tree()
     }
 
     fn save(&self) -> Vec<u8> {

@@ -4,7 +4,7 @@ use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, Batch, ContextError};
 use crate::numeric::{OutOfRange, lanes};
 use crate::oracle::{
-    Example, GrowError, JointFeatures, RegressionOracle,
+    Example, GrowError, ItemTree, JointFeatures, RegressionOracle,
     features::{
         blocks::in_blocks,
         limits::{check_action, check_count},
@@ -197,6 +197,10 @@ impl<X: ?Sized, A: Action, F: JointFeatures<X, A>> RegressionOracle<X, A> for Li
             self.update(&phi, loss, weight, &mut scratch);
         }
         Ok(())
+    }
+
+    fn item_tree(&self) -> Option<&ItemTree> {
+        self.features.item_tree()
     }
 
     fn save(&self) -> Vec<u8> {

@@ -36,8 +36,8 @@ pub use combine::named_features::NamedFeatures;
 pub use combine::on_quantiles::OnQuantiles;
 pub use combine::piecewise_constant::PiecewiseConstant;
 pub use features::{
-    ActionFeatures, Bilinear, Embeddings, FeaturesFrom, JointFeatures, ScalarFeatures, Scaling,
-    VectorFeatures, features_from,
+    ActionFeatures, Bilinear, Embeddings, FeaturesFrom, ItemTree, JointFeatures, ScalarFeatures,
+    Scaling, VectorFeatures, features_from,
 };
 pub use fourier::{FourierRegression, FourierSettings};
 pub use linear_regression::{Forecaster, LinearRegression};
@@ -95,6 +95,11 @@ pub trait RegressionOracle<X: ?Sized, A: Action>: Send + Sync {
 
     /// The monotone pieces on an interval, if the oracle knows them.
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
+        None
+    }
+
+    /// A tree over items by the features that the oracle sees, if there are such: a search of a long catalogue goes down in it.
+    fn item_tree(&self) -> Option<&ItemTree> {
         None
     }
 }
@@ -187,6 +192,26 @@ impl<'a, X: ?Sized, A: Action> LossCurve<'a, X, A> {
         out.resize(actions.len(), 0.0);
         self.oracle.predict(self.x, self.prepared, actions, out);
         clamp_to_unit(out)
+    }
+
+    /// As [`predict`](Self::predict), as the oracle has it and not clamped: an order of actions that are all predicted to lose
+    /// nothing.
+    pub(crate) fn predict_unclamped(
+        &self,
+        actions: &A::Batch,
+        out: &mut Vec<f64>,
+    ) -> Result<(), NanPrediction> {
+        out.resize(actions.len(), 0.0);
+        self.oracle.predict(self.x, self.prepared, actions, out);
+        if out.iter().any(|fhat| fhat.is_nan()) {
+            return Err(NanPrediction);
+        }
+        Ok(())
+    }
+
+    /// The oracle's tree over items, if there is one.
+    pub(crate) fn item_tree(&self) -> Option<&'a ItemTree> {
+        self.oracle.item_tree()
     }
 
     /// The oracle's monotone pieces, if known, and what it prepared for this context.

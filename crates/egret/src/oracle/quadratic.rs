@@ -4,9 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, Batch, Context, ContextError};
-use crate::numeric::{EventRng, OutOfRange, lanes, normals::Normals, pool::Pool};
+use crate::numeric::{
+    EventRng, OutOfRange,
+    lanes::{self, LANES, Lanes},
+    normals::Normals,
+    pool::Pool,
+};
 use crate::oracle::{
-    ActionFeatures, Example, GrowError, RegressionOracle, Scaling,
+    ActionFeatures, Example, GrowError, ItemTree, RegressionOracle, Scaling,
     features::{
         basis::waves,
         limits::{check_action, check_count, check_size},
@@ -151,7 +156,6 @@ impl Later {
 #[derive(Debug, Clone, Default)]
 struct Scratch {
     context: Vec<f64>,
-    columns: Vec<f64>,
     phi: Vec<f64>,
     /// θ, or the cosines of an action.
     weights: Vec<f64>,
@@ -174,6 +178,9 @@ impl Learning {
         }
     }
 }
+
+/// How many actions are predicted at a time.
+const BLOCK: usize = 32;
 
 /// Products of pairs are left out beyond.
 const MOST_PAIRED: usize = 24;
@@ -330,28 +337,16 @@ impl<E> QuadraticRegression<E> {
         }
     }
 
-    /// Features of actions, scaled, action after action; NaN where they cannot be read.
-    fn fill_actions<A: Action>(
-        &self,
-        actions: &A::Batch,
-        scratch: &mut Vec<f64>,
-        out: &mut Vec<f64>,
-    ) where
+    /// u of some actions of a batch, row after row; NaN where features cannot be read.
+    fn fill_actions<A: Action>(&self, actions: &A::Batch, range: Range<usize>, out: &mut [f64])
+    where
         E: ActionFeatures<A>,
     {
-        let (n, dim) = (actions.len(), self.scaling.len());
-        scratch.clear();
-        scratch.resize(n * dim, 0.0);
-        self.actions.fill(actions, 0..n, scratch);
-        out.clear();
-        out.resize(n * dim, 0.0);
-        for (place, scaling) in self.scaling.iter().enumerate() {
-            let column = &scratch[place * n..][..n];
-            let entries = out.iter_mut().skip(place).step_by(dim);
-            for (entry, value) in entries.zip(column) {
-                *entry = (value - scaling.shift) * scaling.factor;
-            }
+        let dim = self.scaling.len();
+        for (place, row) in range.zip(out.chunks_exact_mut(dim)) {
+            self.actions.fill(actions, place..place + 1, row);
         }
+        scale_rows(&self.scaling, out);
     }
 
     /// Weights of the parts, so that each has the same prior variance: of u and u², of pairs, of products.
@@ -503,23 +498,25 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         let omega = self.waves.of_actions(self.groups);
         self.buffers.with(
             |Scratch {
-                 columns,
-                 phi,
-                 weights,
-                 ..
+                 phi: rows, weights, ..
              }| {
-                self.fill_actions::<A>(actions, phi, columns);
+                rows.resize(BLOCK * dim, 0.0);
                 weights.resize(cosines, 0.0);
-                for (out, u) in out.iter_mut().zip(columns.chunks_exact(dim)) {
-                    *out = prepared[0]
-                        + if dim <= MOST_PAIRED {
-                            quadratic_form(linear, quadratic, u)
-                        } else {
-                            parabolas(linear, quadratic, u)
-                        };
-                    if 0 < cosines {
-                        waves(u, omega, shifts, weights);
-                        *out += lanes::dot(weights, of_waves);
+                for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+                    let rows = &mut rows[..out.len() * dim];
+                    let start = block * BLOCK;
+                    self.fill_actions::<A>(actions, start..start + out.len(), rows);
+                    if dim <= MOST_PAIRED {
+                        quadratic_forms(linear, quadratic, rows, out);
+                    } else {
+                        parabolas(linear, quadratic, rows, out);
+                    }
+                    for (out, u) in out.iter_mut().zip(rows.chunks_exact(dim)) {
+                        *out += prepared[0];
+                        if 0 < cosines {
+                            waves(u, omega, shifts, weights);
+                            *out += lanes::dot(weights, of_waves);
+                        }
                     }
                 }
             },
@@ -535,8 +532,8 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
             check_size_of_loss(example)?;
             actions.push(example.action);
         }
-        let (mut columns, mut context) = (Vec::new(), Vec::new());
-        self.fill_actions::<A>(&actions, &mut context, &mut columns);
+        let (mut columns, mut context) = (vec![0.0; batch.len() * dim], Vec::new());
+        self.fill_actions::<A>(&actions, 0..batch.len(), &mut columns);
         for (example, u) in batch.iter().zip(columns.chunks_exact(dim)) {
             check_action(u, example.action)?;
         }
@@ -602,6 +599,10 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         Some(self.error)
     }
 
+    fn item_tree(&self) -> Option<&ItemTree> {
+        self.actions.item_tree()
+    }
+
     /// New features shift f̂ and its minimum.
     fn grow(&mut self, dim: usize) -> Result<bool, GrowError> {
         let columns = self.settings.context_dim..dim;
@@ -615,22 +616,46 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
     }
 }
 
-/// Σ uᵢ (wᵢ + Σ_{j ≥ i} qᵢⱼ uⱼ).
-fn quadratic_form(linear: &[f64], quadratic: &[f64], u: &[f64]) -> f64 {
-    let mut rest = quadratic;
-    let mut sum = 0.0;
-    for (place, (value, weight)) in u.iter().zip(linear).enumerate() {
-        let (row, others) = rest.split_at(u.len() - place);
-        sum += value * (weight + lanes::dot(row, &u[place..]));
-        rest = others;
+/// Brings the features of actions, row after row, to their scale.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn scale_rows(scaling: &[Scaling], rows: &mut [f64]) {
+    for row in rows.chunks_exact_mut(scaling.len()) {
+        for (value, scaling) in row.iter_mut().zip(scaling) {
+            *value = (*value - scaling.shift) * scaling.factor;
+        }
     }
-    sum
 }
 
-/// Σ uᵢ (wᵢ + qᵢ uᵢ).
-fn parabolas(linear: &[f64], quadratic: &[f64], u: &[f64]) -> f64 {
-    let terms = u.iter().zip(linear).zip(quadratic);
-    terms.map(|((u, w), q)| u * (w + q * u)).sum()
+/// Σ uᵢ (wᵢ + Σ_{j ≥ i} qᵢⱼ uⱼ) of each row.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn quadratic_forms(linear: &[f64], quadratic: &[f64], rows: &[f64], out: &mut [f64]) {
+    let dim = linear.len();
+    for (out, u) in out.iter_mut().zip(rows.chunks_exact(dim)) {
+        let mut rest = quadratic;
+        *out = 0.0;
+        for (place, (value, weight)) in u.iter().zip(linear).enumerate() {
+            let (row, others) = rest.split_at(dim - place);
+            *out += value * (weight + lanes::dot(row, &u[place..]));
+            rest = others;
+        }
+    }
+}
+
+/// Σ uᵢ (wᵢ + qᵢ uᵢ) of each row.
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn parabolas(linear: &[f64], quadratic: &[f64], rows: &[f64], out: &mut [f64]) {
+    for (out, u) in out.iter_mut().zip(rows.chunks_exact(linear.len())) {
+        let mut sums = [0.0; LANES];
+        let terms = Lanes::of(u)
+            .zip(Lanes::of(linear))
+            .zip(Lanes::of(quadratic));
+        for ((u, w), q) in terms {
+            for lane in 0..LANES {
+                sums[lane] += u[lane] * (w[lane] + q[lane] * u[lane]);
+            }
+        }
+        *out = lanes::tree(sums);
+    }
 }
 
 const KIND: &str = "quadratic regression";

@@ -139,8 +139,8 @@ where
     read
 }
 
-/// Learning an example costs the square of the number of weights: beyond this it would dominate everything else.
-const MOST_WEIGHTS: usize = 400;
+/// Beyond so many items cosines take milliseconds.
+const MOST_WITH_COSINES: usize = 1_000;
 
 /// Beyond so many coordinates of vectors it takes milliseconds.
 const MOST_KNOBS: usize = 256;
@@ -179,28 +179,19 @@ impl OracleSpec {
         }
     }
 
-    /// The default for items, with `action_dim` features each: the embedding.
+    /// The default for so many items, with `action_dim` features each: the embedding.
     ///
-    /// `curves+vaw`: the aggregation of a [`CurveNetwork`] and a Vovk–Azoury–Warmuth forecaster with squares. The
-    /// forecaster is left out if it would have more than 400 weights.
-    pub fn default_on_features(context_dim: usize, action_dim: usize, seed: u64) -> Self {
-        let curves = Self::Curves {
-            cosines: 32,
-            hidden: [32, 32],
-            seed,
-        };
-        let weights = context_dim
-            .saturating_add(1)
-            .saturating_mul(action_dim.saturating_mul(2).saturating_add(1));
-        if MOST_WEIGHTS < weights {
-            return curves;
+    /// It is that [for vectors](Self::default_on_vectors); beyond 1,000 items `quadratic`, the same without cosines, so that
+    /// thousands of items are predicted in a decision.
+    pub fn default_on_features(items: usize, action_dim: usize, seed: u64) -> Self {
+        match Self::default_on_vectors(action_dim, seed) {
+            Self::Quadratic { memory, seed, .. } if MOST_WITH_COSINES < items => Self::Quadratic {
+                memory,
+                cosines: 0,
+                seed,
+            },
+            default => default,
         }
-        let least_squares = Self::LeastSquares {
-            forecaster: Forecaster::VovkAzouryWarmuth,
-            lambda: 1.0,
-            squares: true,
-        };
-        Self::Aggregation(vec![curves, least_squares])
     }
 
     /// The default for vectors of `action_dim` coordinates: `quadratic:cosines=64`, a [`QuadraticRegression`].

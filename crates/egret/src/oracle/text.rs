@@ -282,7 +282,7 @@ mod tests {
             OracleSpec::paper(),
             OracleSpec::default_on_interval(0),
             OracleSpec::default_on_interval(7),
-            OracleSpec::default_on_features(3, 2, 5),
+            OracleSpec::default_on_features(2_000, 2, 5),
             "argmin:hidden=16x8,seed=3".parse().expect("an oracle"),
             "ridge:squares=false+fourier:features=9,scale=0.25"
                 .parse()

@@ -1,5 +1,6 @@
 //! The public interface, tested from outside.
 
+mod catalogues;
 mod constructors;
 mod curves;
 mod dec_bound;

@@ -26,7 +26,7 @@ use std::any::TypeId;
 use std::sync::OnceLock;
 
 use egret::{
-    Action, ActionKind, ActionSpace, Context, EventRng, Loss, ModelSpec, OracleSpec,
+    Action, ActionKind, ActionSpace, Catalogue, Context, EventRng, Loss, ModelSpec, OracleSpec,
     OracleSpecError, ReferenceMeasure, RegressionOracle, Stream, Vector,
 };
 
@@ -133,7 +133,10 @@ impl<M: LossModel> Environment<M::Action> for Simulator<M> {
             Some(dim) if TypeId::of::<M::Action>() == TypeId::of::<Vector>() => {
                 OracleSpec::default_on_vectors(dim, seed)
             }
-            Some(dim) => OracleSpec::default_on_features(self.context_dim(), dim, seed),
+            Some(dim) => {
+                let items = self.model.measure().catalogue().map_or(0, Catalogue::len);
+                OracleSpec::default_on_features(items, dim, seed)
+            }
         }
     }
 

@@ -1,19 +1,23 @@
-//! Ever smaller regions around the best vector.
+//! Ever smaller regions around the best vector, ever fewer of the best items.
 
+pub(crate) mod items;
 pub(crate) mod search;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Action, Batch, Density, Propensity, action::as_vectors};
+use crate::event::action::{as_action, as_items, as_vectors};
+use crate::event::{Action, Batch, Density, Propensity};
 use crate::explorer::{Choice, DecideError, Learned};
 use crate::measure::{ReferenceMeasure, Regions};
 use crate::numeric::{EventRng, OutOfRange, Stream};
 use crate::oracle::LossCurve;
 use crate::sampling::proposer::Proposals;
 
+use self::items::ItemPlan;
 use self::search::Descent;
 
-/// Plays in ever smaller regions around the vector of least predicted loss: for knobs, where 1/τ of everything is far too much.
+/// Plays in ever smaller regions around the vector of least predicted loss, or among ever fewer of the best items: for knobs and
+/// catalogues, where 1/τ of everything is far too much.
 ///
 /// p(a) = Σₖ wₖ rₖ(a),  rₖ the density of region k around â
 ///
@@ -29,6 +33,10 @@ use self::search::Descent;
 /// about equal at
 ///
 /// γ = 3K √(1 + n)/(σd)
+///
+/// On a catalogue region k has some of the best items, from 1,024 down to 1, with rₖ(a) = 1/μ(region k) for each of them, and
+/// γ = ½K √(1 + n)/σ. All items are predicted, or in catalogues of more than 8,192 those of the best leaves of the oracle's
+/// [`ItemTree`](crate::ItemTree). What the search misses costs loss; p is exact whatever it finds.
 ///
 /// The search and the means draw the same numbers for every event. So p is a function of the model and the context alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -57,6 +65,7 @@ pub(crate) struct ZoomPlan {
 pub(crate) struct ZoomBuffers {
     pub(crate) plan: ZoomPlan,
     pub(crate) descent: Descent,
+    pub(crate) items: ItemPlan,
 }
 
 /// How many draws each Lₖ is the mean of.
@@ -78,11 +87,24 @@ impl Zoom {
         buffers: &mut ZoomBuffers,
         work: &mut Proposals<A>,
     ) -> Result<Choice<A>, DecideError> {
+        let mut rng = EventRng::new(key.0, key.1, Stream::Action);
+        if measure.catalogue().is_some() {
+            let plan = &mut buffers.items;
+            plan.make(self, learned, (x, measure), curve, work)?;
+            let item = plan.draw((x, measure), &mut rng, work)?;
+            return Ok(Choice {
+                action: as_action(item).ok_or(DecideError::NoArgmin)?,
+                propensity: Propensity::Density(Density::new(plan.density(item))?),
+                capped_igw: None,
+                gamma: Some(plan.gamma()),
+                largest_inverse_density: Some(1.0 / plan.whole()),
+                proposals: 1,
+            });
+        }
         let regions = measure.regions().ok_or(DecideError::NoArgmin)?;
         self.plan(learned, (x, measure), curve, buffers, work)?;
         let plan = &buffers.plan;
-        let mut rng = EventRng::new(key.0, key.1, Stream::Action);
-        let region = plan.region(rng.unit());
+        let region = region_of(&plan.shares, rng.unit());
         work.actions.clear();
         let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
         let row = vectors.extend(1, plan.best.len());
@@ -108,6 +130,17 @@ impl Zoom {
         buffers: &mut ZoomBuffers,
         work: &mut Proposals<A>,
     ) -> Result<f64, DecideError> {
+        work.actions.clear();
+        work.actions.push(action);
+        if let Some(catalogue) = place.1.catalogue() {
+            let item = as_items::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?[0];
+            if catalogue.place(item).is_none() {
+                return Ok(0.0);
+            }
+            let plan = &mut buffers.items;
+            plan.make(self, learned, place, curve, work)?;
+            return Ok(plan.density(item));
+        }
         self.plan(learned, place, curve, buffers, work)?;
         work.actions.clear();
         work.actions.push(action);
@@ -131,7 +164,7 @@ impl Zoom {
         work: &mut Proposals<A>,
     ) -> Result<(), DecideError> {
         let regions = measure.regions().ok_or(DecideError::NoArgmin)?;
-        let ZoomBuffers { plan, descent } = buffers;
+        let ZoomBuffers { plan, descent, .. } = buffers;
         search::best(x, measure, regions, curve, descent, work)?;
         plan.best.clear();
         plan.best.extend_from_slice(descent.point());
@@ -154,21 +187,30 @@ impl Zoom {
             .extend(means.map(|fhats| fhats.iter().sum::<f64>() / DRAWS as f64));
         plan.gamma = gamma(learned, count, dim);
         inverse_gap_shares(&mut plan.shares, plan.gamma);
-        for share in &mut plan.shares {
+        self.mix_uniform(&mut plan.shares);
+        Ok(())
+    }
+
+    /// Takes ε from all shares for the first.
+    fn mix_uniform(&self, shares: &mut [f64]) {
+        for share in &mut *shares {
             *share *= 1.0 - self.uniform;
         }
-        plan.shares[0] += self.uniform;
-        Ok(())
+        shares[0] += self.uniform;
     }
 }
 
 /// 3K √(1 + n)/(σd).
 fn gamma(learned: &Learned, count: usize, dim: usize) -> f64 {
+    let events = learned.events as f64;
+    3.0 * count as f64 * (1.0 + events).sqrt() / (sigma(learned) * dim as f64)
+}
+
+/// The deviation of losses from f̂.
+fn sigma(learned: &Learned) -> f64 {
     // As in the schedules: losses are not predicted better, and none vary more.
     let variance = learned.squared_error.unwrap_or(0.25).clamp(1e-12, 0.25);
-    let sigma = variance.sqrt();
-    let events = learned.events as f64;
-    3.0 * count as f64 * (1.0 + events).sqrt() / (sigma * dim as f64)
+    variance.sqrt()
 }
 
 /// Replaces predicted losses by shares that add up to 1.
@@ -192,20 +234,20 @@ fn inverse_gap_shares(losses: &mut [f64], gamma: f64) {
     losses[best] = rest;
 }
 
-impl ZoomPlan {
-    /// The region that a uniform number falls into.
-    fn region(&self, unit: f64) -> usize {
-        let mut below = 0.0;
-        for (region, share) in self.shares.iter().enumerate() {
-            below += share;
-            if unit < below {
-                return region;
-            }
+/// The region that a uniform number falls into.
+fn region_of(shares: &[f64], unit: f64) -> usize {
+    let mut below = 0.0;
+    for (region, share) in shares.iter().enumerate() {
+        below += share;
+        if unit < below {
+            return region;
         }
-        // Rounding left a bit of 1.
-        self.shares.len() - 1
     }
+    // Rounding left a bit of 1.
+    shares.len() - 1
+}
 
+impl ZoomPlan {
     /// p(a).
     pub(crate) fn density(&self, regions: &dyn Regions, action: &[f64]) -> f64 {
         let of_region = |(region, &share): (usize, &f64)| {

@@ -9,7 +9,9 @@ use crate::numeric::{
     elementary::{exp, ln},
     pool::Pool,
 };
-use crate::oracle::{Example, GrowError, RegressionOracle, features::limits::check_count};
+use crate::oracle::{
+    Example, GrowError, ItemTree, RegressionOracle, features::limits::check_count,
+};
 
 /// Vovk's aggregating forecaster: nearly as good as the best of several oracles, on any data.
 ///
@@ -224,6 +226,15 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
             self.error += (own - self.error) / self.examples.min(ERROR_HORIZON) as f64;
         }
         Ok(())
+    }
+
+    fn item_tree(&self) -> Option<&ItemTree> {
+        let mut trees = self.members.iter().map(|member| member.item_tree());
+        let tree = trees.next()??;
+        // Members that see other features could not predict at its centers.
+        trees
+            .all(|other| other.is_some_and(|other| std::ptr::eq(tree, other)))
+            .then_some(tree)
     }
 
     fn save(&self) -> Vec<u8> {

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use crate::codec::LoadError;
 use crate::event::{Action, Context, ContextError, FeatureSchema};
-use crate::oracle::{Example, MonotonePieces, RegressionOracle};
+use crate::oracle::{Example, ItemTree, MonotonePieces, RegressionOracle};
 
 /// An oracle over numbers, made to take named features: a schema turns them into its numbers.
 ///
@@ -69,5 +69,9 @@ impl<A: Action> RegressionOracle<Context, A> for NamedFeatures<A> {
 
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
         self.inner.monotone_pieces()
+    }
+
+    fn item_tree(&self) -> Option<&ItemTree> {
+        self.inner.item_tree()
     }
 }

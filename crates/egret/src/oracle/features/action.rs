@@ -2,6 +2,7 @@ use std::ops::Range;
 
 use crate::event::{Action, Vector, Vectors};
 use crate::numeric::OutOfRange;
+use crate::oracle::ItemTree;
 use crate::oracle::features::limits::{check_count, readable};
 
 /// φ(a), the features of an action, as columns of numbers.
@@ -19,6 +20,11 @@ pub trait ActionFeatures<A: Action>: Send + Sync {
     /// Writes φ(a) for the actions in `range`, feature after feature: `out[j * range.len() + i]` is
     /// the j-th feature of the i-th of them. A feature that cannot be read, or is beyond ±10³⁰, is NaN.
     fn fill(&self, actions: &A::Batch, range: Range<usize>, out: &mut [f64]);
+
+    /// A tree over items by these features, if the actions are items.
+    fn item_tree(&self) -> Option<&ItemTree> {
+        None
+    }
 }
 
 /// A number as its own feature.

@@ -7,7 +7,7 @@ use crate::numeric::{
     lanes::{self, LANES},
     normals::Normals,
 };
-use crate::oracle::{ActionFeatures, features::limits::check_count};
+use crate::oracle::{ActionFeatures, ItemTree, features::limits::check_count};
 
 /// ψ(a), a fixed list of functions of the action; a curve of losses is a weighted sum of them.
 ///
@@ -48,6 +48,14 @@ impl Scaling {
 }
 
 impl<E> ActionBasis<E> {
+    /// A tree over items by their features, if the actions are items.
+    pub(crate) fn item_tree<A: Action>(&self) -> Option<&ItemTree>
+    where
+        E: ActionFeatures<A>,
+    {
+        self.actions.item_tree()
+    }
+
     /// With F `cosines`; one scaling for each number of an action.
     pub(crate) fn new<A: Action>(
         actions: E,

@@ -3,7 +3,7 @@ use std::ops::Range;
 use crate::event::{Action, Context, ContextError};
 use crate::numeric::OutOfRange;
 use crate::oracle::features::limits::{check_count, check_size};
-use crate::oracle::{ActionFeatures, JointFeatures};
+use crate::oracle::{ActionFeatures, ItemTree, JointFeatures};
 
 /// φ(x, a) = (1, x) ⊗ (1, φ(a)), or (1, x) ⊗ (1, φ(a), φ(a)²) with squares.
 ///
@@ -88,6 +88,10 @@ impl<A: Action, E: ActionFeatures<A>> JointFeatures<Context, A> for Bilinear<E> 
             self.reads = dim;
         }
         Some(fits)
+    }
+
+    fn item_tree(&self) -> Option<&ItemTree> {
+        self.actions.item_tree()
     }
 
     fn collapse(&self, x: &Context, w: &[f64], out: &mut [f64]) {

@@ -1,11 +1,12 @@
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use crate::event::Item;
 use crate::numeric::OutOfRange;
-use crate::oracle::ActionFeatures;
 use crate::oracle::features::limits::{LARGEST, check_count};
+use crate::oracle::{ActionFeatures, ItemTree};
 
-/// A table with a row of numbers for each item of a catalogue.
+/// A table with a row of numbers for each item of a catalogue, as `f32`. Copies share it.
 ///
 /// ```
 /// use egret::{ActionFeatures, Embeddings, Item};
@@ -20,12 +21,26 @@ use crate::oracle::features::limits::{LARGEST, check_count};
 #[derive(Debug, Clone)]
 pub struct Embeddings {
     dim: usize,
-    rows: Vec<f64>,
+    table: Arc<Table>,
+}
+
+#[derive(Debug)]
+struct Table {
+    rows: Vec<f32>,
+    tree: OnceLock<ItemTree>,
 }
 
 impl Embeddings {
     /// `rows` holds row after row of `dim` numbers within ±10³⁰; the n-th is that of `Item(n)`.
     pub fn new(dim: usize, rows: Vec<f64>) -> Result<Self, OutOfRange> {
+        for &value in &rows {
+            OutOfRange::unless(value.abs() <= LARGEST, "entry", value, "[-1e30, 1e30]")?;
+        }
+        Self::from_singles(dim, rows.into_iter().map(|value| value as f32).collect())
+    }
+
+    /// As [`new`](Self::new), of numbers as they are stored.
+    pub fn from_singles(dim: usize, rows: Vec<f32>) -> Result<Self, OutOfRange> {
         check_count("width of the table", dim)?;
         let whole_rows = !rows.is_empty() && rows.len().is_multiple_of(dim);
         OutOfRange::unless(
@@ -34,10 +49,44 @@ impl Embeddings {
             rows.len() as f64,
             "whole rows, at least one",
         )?;
-        for &value in &rows {
-            OutOfRange::unless(value.abs() <= LARGEST, "entry", value, "[-1e30, 1e30]")?;
+        for value in rows.iter().map(|&value| f64::from(value)) {
+            // 10³⁰ itself is a little more when it is rounded.
+            let allowed = value.abs() <= LARGEST * (1.0 + 1e-7);
+            OutOfRange::unless(allowed, "entry", value, "[-1e30, 1e30]")?;
         }
-        Ok(Self { dim, rows })
+        let tree = OnceLock::new();
+        Ok(Self {
+            dim,
+            table: Arc::new(Table { rows, tree }),
+        })
+    }
+
+    /// How many numbers a row has.
+    pub(crate) fn width(&self) -> usize {
+        self.dim
+    }
+
+    /// Row after row.
+    pub fn rows(&self) -> &[f32] {
+        &self.table.rows
+    }
+
+    /// The features of an item, or of a center of the tree; none if there is no such row.
+    #[inline]
+    fn row(&self, item: Item) -> Option<&[f32]> {
+        let start = item.0 as usize * self.dim;
+        match self.table.rows.get(start..start + self.dim) {
+            None => self.table.tree.get()?.center(item, self.dim),
+            row => row,
+        }
+    }
+}
+
+/// Whether they have the same rows.
+impl PartialEq for Embeddings {
+    fn eq(&self, other: &Self) -> bool {
+        self.dim == other.dim
+            && (Arc::ptr_eq(&self.table, &other.table) || self.rows() == other.rows())
     }
 }
 
@@ -48,13 +97,34 @@ impl ActionFeatures<Item> for Embeddings {
 
     fn fill(&self, actions: &Vec<Item>, range: Range<usize>, out: &mut [f64]) {
         let n = range.len();
-        for (i, item) in actions[range].iter().enumerate() {
-            let start = item.0 as usize * self.dim;
-            let row = self.rows.as_slice().get(start..start + self.dim);
-            for j in 0..self.dim {
-                out[j * n + i] = row.map_or(f64::NAN, |row| row[j]);
+        for (i, &item) in actions[range].iter().enumerate() {
+            match self.row(item) {
+                // A single item: its row as it is.
+                Some(row) if n == 1 => {
+                    for (out, &value) in out.iter_mut().zip(row) {
+                        *out = f64::from(value);
+                    }
+                }
+                Some(row) => {
+                    for (out, &value) in out[i..].iter_mut().step_by(n).zip(row) {
+                        *out = f64::from(value);
+                    }
+                }
+                None => out[i..]
+                    .iter_mut()
+                    .step_by(n)
+                    .for_each(|out| *out = f64::NAN),
             }
         }
+    }
+
+    fn item_tree(&self) -> Option<&ItemTree> {
+        let table = &self.table;
+        Some(
+            table
+                .tree
+                .get_or_init(|| ItemTree::new(self.dim, &table.rows)),
+        )
     }
 }
 

@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 use crate::event::{Action, ContextError};
+use crate::oracle::ItemTree;
 
 /// φ(x, a), what a linear model sees of a context and an action.
 ///
@@ -33,6 +34,11 @@ pub trait JointFeatures<X: ?Sized, A: Action>: Send + Sync {
     /// most `most` then, and leaves them unread otherwise; returns whether it got them, or none if it cannot take longer
     /// contexts. Where they are 0, φ is as before, with zeros at its end.
     fn grow(&mut self, _dim: usize, _most: usize) -> Option<bool> {
+        None
+    }
+
+    /// A tree over items by what ψ sees of them, if the actions are items.
+    fn item_tree(&self) -> Option<&ItemTree> {
         None
     }
 

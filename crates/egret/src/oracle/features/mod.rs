@@ -12,6 +12,7 @@ pub(crate) mod bilinear;
 pub(crate) mod blocks;
 pub(crate) mod embeddings;
 pub(crate) mod features_from;
+pub(crate) mod item_tree;
 pub(crate) mod joint;
 pub(crate) mod limits;
 
@@ -20,4 +21,5 @@ pub use basis::Scaling;
 pub use bilinear::Bilinear;
 pub use embeddings::Embeddings;
 pub use features_from::{FeaturesFrom, features_from};
+pub use item_tree::ItemTree;
 pub use joint::JointFeatures;

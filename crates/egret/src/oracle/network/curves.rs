@@ -4,7 +4,7 @@ use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, Batch, Context, ContextError};
 use crate::numeric::{OutOfRange, pool::Pool};
 use crate::oracle::{
-    ActionFeatures, Example, GrowError, RegressionOracle,
+    ActionFeatures, Example, GrowError, ItemTree, RegressionOracle,
     features::{
         basis::{ActionBasis, Scaling},
         limits::{check_action, check_size},
@@ -221,6 +221,10 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for CurveNetw
             });
         }
         Ok(())
+    }
+
+    fn item_tree(&self) -> Option<&ItemTree> {
+        self.basis.item_tree()
     }
 
     fn save(&self) -> Vec<u8> {
