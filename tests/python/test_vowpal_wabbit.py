@@ -112,9 +112,9 @@ def test_the_density_is_by_length():
     # A line of another's: dP/dmu is back.
     del line["egret"]
     export.write_text(json.dumps(line) + "\n")
-    assert "--low" in refused("log", "head", export)
+    assert "--space" in refused("log", "head", export)
     out = SCRATCH / "back.jsonl"
-    egret("log", "convert", export, "-o", out, "--low", -10, "--high", 30)
+    egret("log", "convert", export, "-o", out, "--space", "interval:-10,30")
     back = json.loads(out.read_text())
     assert (back["density"], back["loss"], back["action"], back["passProb"]) == (2.0, 0.25, 12.5, 0.5)
     assert back["context"] == {"old": 2.0, "warm": 0.5}
@@ -138,7 +138,7 @@ def test_everything_below_c_is_a_named_feature():
     }
     log, out = SCRATCH / "text.dsjson", SCRATCH / "text.jsonl"
     log.write_text(json.dumps(line) + "\n")
-    egret("log", "convert", log, "-o", out, "--low", 0, "--high", 10)
+    egret("log", "convert", log, "-o", out, "--space", "interval:0,10")
     record = json.loads(out.read_text())
     assert record["context"] == {"shared": {"device": "phone", "age": 30}, "new": True, "scores": [0.5, 2]}
     assert record["density"] == 1.0 and record["time"] == "2021-02-04T16:31:29.246Z"

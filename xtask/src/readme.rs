@@ -1,4 +1,5 @@
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -28,17 +29,19 @@ pub fn check(workspace: &Workspace) -> Result<()> {
 }
 
 /// Commands whose help has examples that work after `egret demo`, in the order in which they leave files for each other.
-const WITH_EXAMPLES: [&str; 15] = [
+const WITH_EXAMPLES: [&str; 17] = [
     "ope",
     "audit",
     "learn",
     "select",
     "decide",
+    "model show",
     "log convert",
     "log check",
     "log head",
     "log stats",
     "log merge",
+    "log init",
     "lab paper",
     "lab run",
     "lab compare",
@@ -57,11 +60,17 @@ fn check_help(workspace: &Workspace) -> Result<()> {
     }
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let run = |command: &str| {
-        let (command, sink) = redirected(command);
+        let (command, sink) = redirected(command, " > ");
+        let (command, source) = redirected(command, " < ");
         let mut program = Command::new(&egret);
         program
             .args(command.split_whitespace().skip(1))
             .current_dir(&folder);
+        if let Some(source) = source {
+            let file = fs::File::open(folder.join(source))
+                .with_context(|| format!("cannot read {source} for `{command}`"))?;
+            program.stdin(file);
+        }
         if let Some(sink) = sink {
             let file = fs::File::create(folder.join(sink))
                 .with_context(|| format!("cannot write {sink} for `{command}`"))?;
@@ -86,12 +95,7 @@ fn check_help(workspace: &Workspace) -> Result<()> {
             run(example)?;
         }
     }
-    let docs = workspace.root.join("docs");
-    for entry in fs::read_dir(&docs).with_context(|| format!("cannot read {}", docs.display()))? {
-        let path = entry?.path();
-        if path.extension().is_none_or(|ending| ending != "md") {
-            continue;
-        }
+    for path in pages(&workspace.root.join("docs"))? {
         let text =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         for line in text.lines().filter(|line| line.starts_with("    egret ")) {
@@ -102,9 +106,26 @@ fn check_help(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// A command and the file that its output goes to, where it says `> FILE`.
-fn redirected(command: &str) -> (&str, Option<&str>) {
-    match command.split_once(" > ") {
+/// The pages of a folder and of the folders in it, in order of name.
+fn pages(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
+    {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(pages(&path)?);
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A command and the file that its output goes to, where it says `> FILE`, or its input comes from, where `< FILE`.
+fn redirected<'a>(command: &'a str, arrow: &str) -> (&'a str, Option<&'a str>) {
+    match command.split_once(arrow) {
         Some((command, file)) => (command, Some(file.trim())),
         None => (command, None),
     }
@@ -205,8 +226,15 @@ Examples, after it all:
 
     #[test]
     fn output_goes_where_it_is_sent() {
-        assert_eq!(redirected("egret a > b.toml"), ("egret a", Some("b.toml")));
-        assert_eq!(redirected("egret a --b"), ("egret a --b", None));
+        assert_eq!(
+            redirected("egret a > b.toml", " > "),
+            ("egret a", Some("b.toml"))
+        );
+        assert_eq!(
+            redirected("egret - < b.csv", " < "),
+            ("egret -", Some("b.csv"))
+        );
+        assert_eq!(redirected("egret a --b", " > "), ("egret a --b", None));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use egret_report::{Axis, ChartError, Colour, Line, LineChart, Picture, Section};
 use crate::log_args::LogArgs;
 use crate::plot::Plot;
 use crate::progress::JobBar;
+use crate::report_format::FormatArgs;
 
 /// What `egret audit` is told.
 #[derive(Debug, Args)]
@@ -34,9 +35,8 @@ pub struct AuditArgs {
     /// No logged density can be smaller than this, whatever the action: shows densities that are too large
     #[arg(long, value_name = "P")]
     least_density: Option<f64>,
-    /// Print one JSON object and nothing else
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
     /// The evidence over time (.svg, .png), or a page with the table too (.html)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -69,16 +69,17 @@ pub fn audit(args: &AuditArgs) -> Result<(String, bool)> {
         alpha: args.alpha,
         least_density: args.least_density,
     };
-    let report = run(&request, &JobBar::new("auditing", args.json))?;
+    let report = run(
+        &request,
+        &JobBar::new("auditing", args.format.for_machines()),
+    )?;
     if let Some(plot) = plot {
         let pictures = vec![("evidence", evidence(&report)?)];
         plot.write("egret audit", section(&report), pictures)?;
     }
-    let text = if args.json {
-        serde_json::to_string(&report)? + "\n"
-    } else {
-        section(&report).text()
-    };
+    let findings = &report.findings;
+    let tests: Vec<&TestRow> = findings.tests.iter().chain([&findings.together]).collect();
+    let text = args.format.print(&report, &tests, &section(&report))?;
     Ok((text, report.findings.alarm))
 }
 

@@ -1,26 +1,34 @@
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
-use egret_jobs::decide::{ContextSource, DecideReport, DecideRequest, LimitsSource, decide as run};
-use egret_report::output;
+use egret_jobs::JobError;
+use egret_jobs::decide::{ContextSource, DecideRequest, Decided, LimitsSource, decide_each};
+use egret_log::{OutputFile, WriteError};
+use egret_report::numerals::thousands;
 
 use crate::progress::JobBar;
 use crate::protect_inputs::protect_inputs;
+use crate::report_format::cell;
 use crate::training_args::differing;
 
 /// What `egret decide` is told.
 #[derive(Debug, Args)]
 pub struct DecideArgs {
-    /// Contexts: a .csv with a line of names, or JSON lines. Cells and objects go by name where the model has named
-    /// features; otherwise each row is a list of numbers
+    /// Contexts: CSV with a line of names, JSON lines or Parquet; - is the standard input, where each row is decided and
+    /// printed as it comes. Cells and objects go by name where the model has named features; otherwise each row is a list
+    /// of numbers
     #[arg(value_name = "TABLE")]
     contexts: PathBuf,
     /// A saved model
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
-    /// The number of the first event; the others follow. By default the first that the model has not used. Give it where
-    /// this model has decided before: a number that is used twice has the same random numbers
+    /// The column that names the request: it is printed with the decision, and is no feature
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
+    /// The number of the first event; the others follow. By default the first that was not used, which is kept beside the
+    /// model in a file that ends in .next-event: a number that is used twice has the same random numbers
     #[arg(long, value_name = "N")]
     first_event: Option<u64>,
     /// The column or JSON field that says what each request allows, in the form of the log: {"interval":{"low":9,"high":11}},
@@ -38,77 +46,162 @@ pub struct DecideArgs {
 /// What `--help` adds.
 pub const EXAMPLES: &str = "\
 Each line has the number of the event, the action, and its density against the reference measure: log them with the
-outcome, and the log can be evaluated. The model does not learn here.
+outcome, and the log can be evaluated. The model does not learn here: `egret learn --continue` does.
 
 With --limits an action is one that its request allows, and the density is against the reference measure restricted to
 that: log the limits too.
 
 Examples, after `egret demo`:
   egret decide egret-demo/customers.csv --model egret-demo/model.egret
-  egret decide egret-demo/customers.csv --model egret-demo/model.egret --first-event 20000 -o prices.csv";
+  egret decide egret-demo/customers.csv --model egret-demo/model.egret --first-event 90000 -o prices.csv
+  egret decide - --model egret-demo/model.egret --json < egret-demo/customers.csv";
 
 /// Decides for each context and returns what to print.
 pub fn decide(args: &DecideArgs) -> Result<String> {
     let inputs = [args.contexts.as_path(), args.model.as_path()];
     protect_inputs(&[("-o", args.output.as_deref())], inputs)?;
+    let mut numbers = args.model.clone().into_os_string();
+    numbers.push(".next-event");
     let request = DecideRequest {
         model: args.model.clone(),
         contexts: ContextSource::Table(args.contexts.clone()),
         first_event: args.first_event,
+        event_numbers: Some(numbers.into()),
+        id: args.id.clone(),
         limits: args.limits.clone().map(LimitsSource::Column),
     };
-    let report = run(&request, &JobBar::new("deciding", args.json))?;
-    if let Some(remark) = differing(report.features.as_ref()) {
-        eprintln!("{remark}");
-    }
-    let text = if args.json {
-        let lines = report.decisions.iter().map(|decided| {
-            let line = serde_json::to_string(decided).expect("numbers are written to memory");
-            line + "\n"
-        });
-        lines.collect()
-    } else {
-        csv(&report)
-    };
     match &args.output {
-        None => Ok(text),
+        None => {
+            let out = io::stdout().lock();
+            // A pipe is decided as it comes, and whoever waits for an answer gets it.
+            let at_once = args.contexts.as_os_str() == "-";
+            let mut lines = Lines::new(args, BufWriter::new(out), at_once);
+            let done = run(&request, &mut lines, args);
+            match done {
+                // The reader has seen enough, as `head` does.
+                Err(JobError::Write(WriteError::Io { source, .. }))
+                    if source.kind() == io::ErrorKind::BrokenPipe => {}
+                done => {
+                    done?;
+                    lines.out.flush()?;
+                }
+            }
+            Ok(String::new())
+        }
         Some(file) => {
-            output::write(file, text.as_bytes())?;
+            let failed = |source| WriteError::Io {
+                file: file.clone(),
+                source,
+            };
+            let out = BufWriter::new(OutputFile::create(file).map_err(failed)?);
+            let mut lines = Lines::new(args, out, false);
+            let (decisions, next) = run(&request, &mut lines, args)?;
+            let out = lines.out.into_inner().map_err(|failed| failed.into_error());
+            out.and_then(OutputFile::finish).map_err(failed)?;
+            let last = next.saturating_sub(1);
+            let first = next - decisions;
             Ok(format!(
-                "{} decisions in {}; go on with --first-event {}\n",
-                report.decisions.len(),
-                file.display(),
-                report.next_event
+                "{} decisions in {}, events {first} to {last}\n",
+                thousands(decisions as f64),
+                file.display()
             ))
         }
     }
 }
 
-/// A header, then a line for each decision.
-fn csv(report: &DecideReport) -> String {
-    let limited = report.decisions.iter().any(|one| one.limits.is_some());
-    let mut text = String::from("event,action,density");
-    text += if limited { ",limits\n" } else { "\n" };
-    for decided in &report.decisions {
+/// How many were decided, and the number after the last.
+fn run<W: Write>(
+    request: &DecideRequest,
+    lines: &mut Lines<'_, W>,
+    args: &DecideArgs,
+) -> Result<(u64, u64), JobError> {
+    let bar = JobBar::new("deciding", args.json || args.output.is_none());
+    let summary = decide_each(request, &mut |decided| lines.write(&decided), &bar)?;
+    drop(bar);
+    lines.header()?;
+    if let Some(remark) = differing(summary.features.as_ref()) {
+        eprintln!("{remark}");
+    }
+    Ok((summary.decisions, summary.next_event))
+}
+
+/// Decisions as lines of text.
+struct Lines<'a, W> {
+    args: &'a DecideArgs,
+    out: W,
+    at_once: bool,
+    begun: bool,
+}
+
+impl<'a, W: Write> Lines<'a, W> {
+    fn new(args: &'a DecideArgs, out: W, at_once: bool) -> Self {
+        Self {
+            args,
+            out,
+            at_once,
+            begun: false,
+        }
+    }
+
+    fn write(&mut self, decided: &Decided) -> Result<(), JobError> {
+        self.header()?;
+        let line = if self.args.json {
+            serde_json::to_string(decided).expect("numbers are written to memory")
+        } else {
+            self.csv(decided)
+        };
+        self.line(&line)
+    }
+
+    /// The names of the columns, once.
+    fn header(&mut self) -> Result<(), JobError> {
+        if self.begun || self.args.json {
+            return Ok(());
+        }
+        self.begun = true;
+        let id = self.args.id.as_ref().map(|id| cell(id.clone()) + ",");
+        let limits = if self.args.limits.is_some() {
+            ",limits"
+        } else {
+            ""
+        };
+        self.line(&format!(
+            "{}event,action,density{limits}",
+            id.unwrap_or_default()
+        ))
+    }
+
+    fn csv(&self, decided: &Decided) -> String {
+        let mut text = String::new();
+        if self.args.id.is_some() {
+            text += &cell(decided.id.clone().unwrap_or_default());
+            text.push(',');
+        }
         let density = decided.density.map_or(String::new(), |p| p.to_string());
         let action = cell(decided.action.to_string());
         text += &format!("{},{action},{density}", decided.event);
-        if limited {
+        if self.args.limits.is_some() {
             let limits = decided.limits.as_ref().map_or(String::new(), |limits| {
                 serde_json::to_string(limits).expect("numbers are written to memory")
             });
             text += &format!(",{}", cell(limits));
         }
-        text.push('\n');
-    }
-    text
-}
-
-/// Vectors and limits have commas of their own, and so are in quotes, with theirs doubled.
-fn cell(text: String) -> String {
-    if text.contains(',') {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
         text
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), JobError> {
+        let written = writeln!(self.out, "{line}").and_then(|()| match self.at_once {
+            true => self.out.flush(),
+            false => Ok(()),
+        });
+        written.map_err(|source| {
+            let output = self.args.output.as_deref();
+            JobError::Write(WriteError::Io {
+                file: output
+                    .unwrap_or(Path::new("the standard output"))
+                    .to_owned(),
+                source,
+            })
+        })
     }
 }

@@ -1,16 +1,19 @@
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use clap::Args;
+use egret::Objective;
+use egret_jobs::go_on::{self as online, GoOnRequest};
 use egret_jobs::train::{TrainReport, TrainRequest, train};
 use egret_offline::Epoch;
-use egret_report::numerals::percent;
+use egret_report::numerals::{percent, short, thousands};
 use egret_report::{Axis, ChartError, Colour, Line, LineChart, Picture, Section, output};
 use serde::Serialize;
 
 use crate::plot::Plot;
 use crate::progress::JobBar;
+use crate::report_format::FormatArgs;
 use crate::training_args::{
     MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
 };
@@ -29,6 +32,9 @@ pub struct LearnArgs {
     /// What it is fitted to
     #[arg(long, value_enum, default_value = "ips", conflicts_with = "paper")]
     method: MethodName,
+    /// Go on from this model: it learns the events once, in their order, as it would have online
+    #[arg(long = "continue", value_name = "MODEL", conflicts_with_all = NOT_ONLINE)]
+    start: Option<PathBuf>,
     /// The paper's offline protocol: a network by dm and by ips, events assigned at random, the better one kept
     #[arg(long)]
     paper: bool,
@@ -43,13 +49,38 @@ pub struct LearnArgs {
     /// The probability with which the interval on test rows holds the value
     #[arg(long, default_value_t = 0.95)]
     level: f64,
-    /// Print one JSON object and nothing else
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
     /// The validation of each epoch (.svg, .png), or a page with the figures too (.html)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
+
+/// Flags that say nothing of a model that goes on learning.
+const NOT_ONLINE: [&str; 22] = [
+    "csv",
+    "markdown",
+    "oracle",
+    "method",
+    "paper",
+    "checkpoint",
+    "resume",
+    "level",
+    "plot",
+    "features",
+    "embeddings",
+    "clip",
+    "count_point_masses",
+    "folds",
+    "steps",
+    "epochs",
+    "patience",
+    "criterion",
+    "policy",
+    "split",
+    "shuffle",
+    "seed",
+];
 
 /// What `--help` adds.
 pub fn help() -> String {
@@ -64,7 +95,8 @@ Examples, after `egret demo`:
   egret learn egret-demo/log.parquet -o model.egret
   egret learn egret-demo/log.parquet --oracle argmin:hidden=16x16 --method dr --patience 3 \\
         --checkpoint training -o model.egret --plot training.svg
-  egret learn egret-demo/log.parquet --paper -o paper.egret --json";
+  egret learn egret-demo/log.parquet --paper -o paper.egret --json
+  egret learn egret-demo/log.parquet --continue egret-demo/start.egret -o later.egret";
 
 /// Learns, writes the model, and returns what to print.
 pub fn learn(args: &LearnArgs) -> Result<String> {
@@ -74,30 +106,75 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
         ("--plot", args.plot.as_deref()),
     ];
     args.log.log.protect(&outputs, args.log.others())?;
+    if let Some(start) = &args.start {
+        return go_on(args, start);
+    }
+    ensure!(
+        !args.paper
+            || args.training.clip.is_none()
+                && args.training.folds.is_none()
+                && !args.training.count_point_masses,
+        "--clip, --folds and --count-point-masses have no effect with --paper: leave them out"
+    );
+    args.training.check(&[args.method])?;
     let request = request(args)?;
-    let bar = JobBar::new("reading the log", args.json);
+    let bar = JobBar::new("reading the log", args.format.for_machines());
     let (model, report) = train(&request, &bar)?;
     drop(bar);
     output::write(&args.output, &model.save())?;
-    if let Some(plot) = plot {
-        plot.write("egret learn", section(args, &report), figures(&report)?)?;
+    let mut section = section(args, &report);
+    if model.spec().context_dim == 0 {
+        let why = "The log has no features, so the model decides alike for all: name their columns with --context.";
+        section.after.insert(0, why.to_owned());
     }
-    Ok(if args.json {
-        let report = WithModel {
-            report: &report,
-            model: &args.output,
-        };
-        serde_json::to_string(&report)? + "\n"
-    } else {
-        section(args, &report).text()
-    })
+    if let Some(plot) = plot {
+        plot.write("egret learn", section.clone(), figures(&report)?)?;
+    }
+    let whole = WithModel {
+        report: &report,
+        model: &args.output,
+    };
+    args.format.print(&whole, &report.epochs, &section)
+}
+
+/// Learns from a model on, writes what it became, and returns what to print.
+fn go_on(args: &LearnArgs, start: &Path) -> Result<String> {
+    let request = GoOnRequest {
+        model: start.to_owned(),
+        log: args.log.log.source(),
+        batch: args.training.batch,
+    };
+    let bar = JobBar::new("learning", args.format.for_machines());
+    let (model, report) = online::go_on(&request, &bar)?;
+    drop(bar);
+    output::write(&args.output, &model.save())?;
+    if args.format.json {
+        let model = &args.output;
+        return Ok(serde_json::to_string(&WithModel { report, model })? + "\n");
+    }
+    let mut text = format!(
+        "{}, learned once in {} batches, after {} batches before.\nIts predictions, each before its event was learned, were off by \
+         {} {} (root mean square).\n",
+        counted(&report.counts),
+        thousands(report.batches_learned as f64),
+        thousands(report.batches_before as f64),
+        short(report.error),
+        if report.objective == Objective::LOSS {
+            "of loss"
+        } else {
+            "in the units of the outcome"
+        },
+    );
+    text.extend(differing(report.features.as_ref()).map(|remark| remark + "\n"));
+    text += &format!("The model is in {}.\n", args.output.display());
+    Ok(text)
 }
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct WithModel<'a> {
+struct WithModel<'a, R> {
     #[serde(flatten)]
-    report: &'a TrainReport,
+    report: R,
     model: &'a PathBuf,
 }
 
@@ -141,28 +218,33 @@ fn section(args: &LearnArgs, report: &TrainReport) -> Section {
             || report.best_epoch.abs_diff(epoch.epoch) <= 3
             || epoch.epoch == own.len() as u32
     });
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut before = 0;
+    for epoch in shown {
+        if before + 1 < epoch.epoch {
+            rows.push(vec!["…".to_owned(); 3]);
+        }
+        before = epoch.epoch;
+        rows.push(vec![
+            epoch.epoch.to_string(),
+            number(epoch.validation.squared_error, 6),
+            number(epoch.validation.value, report.objective.decimals()),
+        ]);
+    }
     Section {
         title: format!("{}: best after epoch {}", report.name, report.best_epoch),
         before: format!(
             "{}; {} to train on, {} to stop by, {} to judge by",
             counted(&report.counts),
-            report.train,
-            report.validation,
-            report.test
+            thousands(report.train as f64),
+            thousands(report.validation as f64),
+            thousands(report.test as f64)
         ),
         header: ["epoch", "validation error", &when_served(report)]
             .map(String::from)
             .to_vec(),
         words: 0,
-        rows: shown
-            .map(|epoch| {
-                vec![
-                    epoch.epoch.to_string(),
-                    number(epoch.validation.squared_error, 6),
-                    number(epoch.validation.value, report.objective.decimals()),
-                ]
-            })
-            .collect(),
+        rows,
         after: [
             Some(tested(report)),
             differing(report.features.as_ref()),

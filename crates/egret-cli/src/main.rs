@@ -8,9 +8,11 @@ mod lab;
 mod learn;
 mod log;
 mod log_args;
+mod model;
 mod plot;
 mod progress;
 mod protect_inputs;
+mod report_format;
 mod select;
 mod training_args;
 
@@ -29,6 +31,7 @@ use evaluate::OpeArgs;
 use lab::LabCommand;
 use learn::LearnArgs;
 use log::LogCommand;
+use model::ModelCommand;
 use select::SelectArgs;
 
 /// Decisions in action spaces too large to list, with a log that can be reused.
@@ -84,6 +87,11 @@ enum Command {
     /// Let a model decide for a table of contexts: actions with densities come out
     #[command(after_help = decide::EXAMPLES)]
     Decide(DecideArgs),
+    /// Look into saved models
+    Model {
+        #[command(subcommand)]
+        command: ModelCommand,
+    },
     /// Experiments: the paper's, and your own
     Lab {
         #[command(subcommand)]
@@ -152,6 +160,7 @@ fn run() -> Result<ExitCode> {
         Command::Learn(args) => found_nothing(learn::learn(&args)?),
         Command::Select(args) => found_nothing(select::select(&args)?),
         Command::Decide(args) => found_nothing(decide::decide(&args)?),
+        Command::Model { command } => found_nothing(model::model(&command)?),
         Command::Lab { command } => found_nothing(lab::lab(&command)?),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use egret_log::Format;
 
 /// Refuses to overwrite an input: a file that is named as one, or a log in a folder that is. Each output comes with its
 /// flag.
@@ -17,8 +18,7 @@ pub fn protect_inputs<'p>(
         let Some(place) = output.and_then(|output| output.canonicalize().ok()) else {
             continue;
         };
-        let ending = place.extension().and_then(|ending| ending.to_str());
-        let is_log = matches!(ending, Some("parquet" | "jsonl" | "dsjson"));
+        let is_log = Format::of_name(&place).is_some();
         let is_input = |input: &PathBuf| *input == place || is_log && place.starts_with(input);
         ensure!(
             !inputs.iter().any(is_input),

@@ -10,6 +10,7 @@ use egret_report::{Section, output};
 use crate::evaluate::{ForestRow, forest};
 use crate::plot::Plot;
 use crate::progress::JobBar;
+use crate::report_format::FormatArgs;
 use crate::training_args::{
     MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
 };
@@ -36,9 +37,8 @@ pub struct SelectArgs {
     /// The probability with which all intervals hold at once
     #[arg(long, default_value_t = 0.95)]
     level: f64,
-    /// Print a JSON list and nothing else
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
     /// A forest of the candidates (.svg, .png), or a page with the table too (.html)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -73,6 +73,9 @@ pub fn select(args: &SelectArgs) -> Result<String> {
     ];
     let others = args.log.others().chain(args.candidates.as_deref());
     args.log.log.protect(&outputs, others)?;
+    if args.candidates.is_none() {
+        args.training.check(&args.method)?;
+    }
     let request = SelectRequest {
         from: args.log.source()?,
         candidates: candidates(args)?,
@@ -80,7 +83,7 @@ pub fn select(args: &SelectArgs) -> Result<String> {
         seed: args.training.seed,
         level: args.level,
     };
-    let bar = JobBar::new("reading the log", args.json);
+    let bar = JobBar::new("reading the log", args.format.for_machines());
     let (model, report) = run(&request, &bar)?;
     drop(bar);
     output::write(&args.output, &model.save())?;
@@ -104,11 +107,9 @@ pub fn select(args: &SelectArgs) -> Result<String> {
         let pictures = vec![("candidates", picture)];
         plot.write("egret select", section(args, &report), pictures)?;
     }
-    Ok(if args.json {
-        serde_json::to_string(&report.candidates)? + "\n"
-    } else {
-        section(args, &report).text()
-    })
+    let candidates = &report.candidates;
+    args.format
+        .print(candidates, candidates, &section(args, &report))
 }
 
 fn candidates(args: &SelectArgs) -> Result<Vec<CandidateRequest>> {

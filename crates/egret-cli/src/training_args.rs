@@ -1,11 +1,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use egret::{FeatureCounts, OracleSpec};
 use egret_jobs::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
 use egret_offline::{Criterion, PointMasses, ServedPolicy, TrainingMethod};
+
+use egret_report::numerals::thousands;
 
 use crate::log_args::LogArgs;
 
@@ -95,15 +97,15 @@ pub enum CriterionName {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Training")]
 pub struct TrainingArgs {
-    /// The largest weight, for ips and dr
-    #[arg(long, value_name = "CAP", default_value_t = 5.0)]
-    pub clip: f64,
+    /// The largest weight, for ips and dr [default: 5]
+    #[arg(long, value_name = "CAP")]
+    pub clip: Option<f64>,
     /// Give point masses the weight --clip, for ips; without it they are left out
     #[arg(long)]
     pub count_point_masses: bool,
-    /// Folds of first fits, for dr
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub folds: usize,
+    /// Folds of first fits, for dr [default: 4]
+    #[arg(long, value_name = "N")]
+    pub folds: Option<usize>,
     /// Events in one step
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub batch: usize,
@@ -140,6 +142,35 @@ pub struct TrainingArgs {
 }
 
 impl TrainingArgs {
+    /// Refuses flags that none of the methods heeds.
+    pub fn check(&self, methods: &[MethodName]) -> Result<()> {
+        for (given, flag, heeded) in [
+            (
+                self.clip.is_some(),
+                "--clip",
+                &[MethodName::Ips, MethodName::Dr][..],
+            ),
+            (self.folds.is_some(), "--folds", &[MethodName::Dr]),
+            (
+                self.count_point_masses,
+                "--count-point-masses",
+                &[MethodName::Ips],
+            ),
+        ] {
+            let effect = methods.iter().any(|method| heeded.contains(method));
+            let names: Vec<String> = heeded
+                .iter()
+                .map(|name| format!("{name:?}").to_lowercase())
+                .collect();
+            ensure!(
+                !given || effect,
+                "{flag} has no effect without --method {}: leave it out",
+                names.join(" or ")
+            );
+        }
+        Ok(())
+    }
+
     pub fn split(&self) -> Result<SplitRequest> {
         let &[train, validation, test] = &self.split[..] else {
             bail!(
@@ -160,7 +191,7 @@ impl TrainingArgs {
             method: match method {
                 MethodName::Dm => TrainingMethod::DirectMethod,
                 MethodName::Ips => TrainingMethod::ClippedIps {
-                    cap: self.clip,
+                    cap: self.clip.unwrap_or(5.0),
                     point_masses: if self.count_point_masses {
                         PointMasses::Cap
                     } else {
@@ -168,8 +199,8 @@ impl TrainingArgs {
                     },
                 },
                 MethodName::Dr => TrainingMethod::DoublyRobust {
-                    cap: self.clip,
-                    folds: self.folds,
+                    cap: self.clip.unwrap_or(5.0),
+                    folds: self.folds.unwrap_or(4),
                     draws: 1,
                 },
             },
@@ -188,14 +219,14 @@ impl TrainingArgs {
 
 /// What a log holds, in words.
 pub fn counted(counts: &Counts) -> String {
-    let mut words = format!("{} events with an outcome", counts.used);
+    let mut words = format!("{} events with an outcome", thousands(counts.used as f64));
     for (count, what) in [
         (counts.point_masses, "of them without a density"),
         (counts.without_loss, "more without an outcome, left out"),
         (counts.skipped, "rows skipped as bad"),
     ] {
         if 0 < count {
-            words += &format!(", {count} {what}");
+            words += &format!(", {} {what}", thousands(count as f64));
         }
     }
     words

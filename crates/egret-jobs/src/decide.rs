@@ -1,14 +1,18 @@
 //! What a model would do: contexts in, actions with densities out.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use egret::{AnyAction, Context, FeatureCounts, FeatureSchema, FeatureValue, FieldKind, Limits};
+use egret::{
+    AnyAction, AnyModel, Context, FeatureCounts, FeatureSchema, FeatureValue, Features, FieldKind,
+    Limits,
+};
+use egret_log::{Cells, ReadError, TableReader, typed_cell};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{JobError, Place};
+use crate::event_numbers::EventNumbers;
 use crate::progress::{Progress, Step, tell};
 use crate::saved_model::load_model;
 
@@ -20,13 +24,34 @@ pub struct DecideRequest {
     pub model: PathBuf,
     /// The contexts.
     pub contexts: ContextSource,
-    /// The number of the first event; the others follow. None: go on from the model's. A number that the model knows to be
-    /// used is refused, as its random numbers would come again. The model file is not changed: next time, say where to go on.
+    /// The number of the first event; the others follow. None: go on from `event_numbers`, or from the model's. A number that
+    /// is known to be used is refused, as its random numbers would come again.
     #[serde(default)]
     pub first_event: Option<u64>,
+    /// A file that holds the number of the next event, made where it is absent. Numbers are taken there before they are
+    /// used, also by several processes at once. Without it nothing is kept: next time, say where to go on.
+    #[serde(default)]
+    pub event_numbers: Option<PathBuf>,
+    /// A column of the table that names the request: it comes back with the decision and is no feature.
+    #[serde(default)]
+    pub id: Option<String>,
     /// What each request allows, if not all actions.
     #[serde(default)]
     pub limits: Option<LimitsSource>,
+}
+
+impl DecideRequest {
+    /// All contexts of a source, with numbers from the model's on.
+    pub fn new(model: impl Into<PathBuf>, contexts: ContextSource) -> Self {
+        Self {
+            model: model.into(),
+            contexts,
+            first_event: None,
+            event_numbers: None,
+            id: None,
+            limits: None,
+        }
+    }
 }
 
 /// Where limits come from.
@@ -47,8 +72,9 @@ pub enum LimitsSource {
 pub enum ContextSource {
     /// In the request itself.
     Given(Vec<Context>),
-    /// A table: `.csv` with a line of names, or JSON lines, each an object or a list of numbers. Names matter where the
-    /// model has a feature schema; otherwise each row is a list of numbers, in the order of the columns.
+    /// A table: CSV with a line of names, Parquet, or JSON lines, each an object or a list of numbers; `-` is the standard
+    /// input. Names matter where the model has a feature schema; otherwise each row is a list of numbers, in the order of
+    /// the columns.
     Table(PathBuf),
 }
 
@@ -63,9 +89,23 @@ pub struct DecideReport {
     pub features: Option<FeatureCounts>,
 }
 
+/// How many were decided.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DecideSummary {
+    /// Decisions.
+    pub decisions: u64,
+    /// The number after the last: the first of the next request.
+    pub next_event: u64,
+    /// How contexts differed from the model's schema, if it has one.
+    pub features: Option<FeatureCounts>,
+}
+
 /// One decision.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decided {
+    /// The name of the request, if the table has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Its number.
     pub event: u64,
     /// What to do.
@@ -77,225 +117,350 @@ pub struct Decided {
     pub limits: Option<Limits>,
 }
 
-/// Contexts that are decided side by side.
+/// Contexts of a file that are decided side by side. Those of a pipe are decided one by one, as they come.
 const BATCH: usize = 4_096;
 
 /// Decides for each context. The model does not learn.
 pub fn decide(request: &DecideRequest, progress: &dyn Progress) -> Result<DecideReport, JobError> {
-    let model = load_model(&request.model)?;
-    let column = match &request.limits {
-        Some(LimitsSource::Column(name)) => Some(name.as_str()),
-        _ => None,
-    };
-    let (contexts, mut limits, places) = match &request.contexts {
-        ContextSource::Given(_) if column.is_some() => {
-            let problem = "contexts that are given have no columns: give the limits too";
-            return Err(JobError::request("limits", problem));
-        }
-        ContextSource::Given(contexts) => (contexts.clone(), vec![None; contexts.len()], None),
-        ContextSource::Table(file) => {
-            let table = read_table(file, model.spec().features.as_ref(), column)?;
-            (table.contexts, table.limits, Some(table.places))
-        }
-    };
-    if let Some(LimitsSource::Given(given)) = &request.limits {
-        if given.len() != contexts.len() {
-            let problem = format!("{} for {} contexts", given.len(), contexts.len());
-            return Err(JobError::request("limits", problem));
-        }
-        limits.clone_from(given);
-    }
-    let unused = model.next_event();
-    let first_event = request.first_event.unwrap_or(unused);
-    if first_event < unused {
-        let problem = format!(
-            "{first_event} is used already, and its random numbers would come again: give {unused} or more"
-        );
-        return Err(JobError::request("first_event", problem));
-    }
-    let Some(next_event) = first_event.checked_add(contexts.len() as u64) else {
-        let problem = "too large: the numbers of the events would start again at 0";
-        return Err(JobError::request("first_event", problem));
-    };
-    let all = contexts.len().max(1) as f64;
-    let mut decisions = Vec::with_capacity(contexts.len());
-    for (part, contexts) in contexts.chunks(BATCH).enumerate() {
-        let start = part * BATCH;
-        let decided: Vec<_> = contexts
-            .par_iter()
-            .enumerate()
-            .map(|(row, x)| {
-                let event = first_event + (start + row) as u64;
-                match &limits[start + row] {
-                    Some(limits) => model.decide_within(event, x, limits),
-                    None => model.decide(event, x),
-                }
-            })
-            .collect();
-        for (row, decided) in decided.into_iter().enumerate() {
-            let decision = decided.map_err(|error| match &places {
-                Some(places) => JobError::record(&places[start + row], error),
-                None => error.into(),
-            })?;
-            decisions.push(Decided {
-                event: decision.event,
-                density: decision.propensity.density().map(egret::Density::get),
-                action: decision.action,
-                limits: decision.limits,
-            });
-        }
-        tell(progress, Step::Read(decisions.len() as f64 / all))?;
-    }
-    let schema = model.spec().features.as_ref();
+    let mut decisions = Vec::new();
+    let summary = decide_each(
+        request,
+        &mut |decided| {
+            decisions.push(decided);
+            Ok(())
+        },
+        progress,
+    )?;
     Ok(DecideReport {
-        features: schema.map(|schema| schema.counts(contexts.iter())),
         decisions,
-        next_event,
+        next_event: summary.next_event,
+        features: summary.features,
     })
 }
 
-/// The rows of a table.
-#[derive(Default)]
-struct Table {
-    contexts: Vec<Context>,
-    limits: Vec<Option<Limits>>,
-    places: Vec<Place>,
+/// Decides for each context and hands over each decision as soon as it is made, so that a table may be long, or a pipe.
+pub fn decide_each(
+    request: &DecideRequest,
+    each: &mut dyn FnMut(Decided) -> Result<(), JobError>,
+    progress: &dyn Progress,
+) -> Result<DecideSummary, JobError> {
+    let model = load_model(&request.model)?;
+    let mut numbers =
+        EventNumbers::new(&model, request.first_event, request.event_numbers.clone())?;
+    let schema = model.spec().features.as_ref();
+    let mut rows = Rows::open(request, schema)?;
+    let mut summary = DecideSummary {
+        decisions: 0,
+        next_event: 0,
+        features: schema.map(|_| FeatureCounts::default()),
+    };
+    loop {
+        let batch = rows.next_batch()?;
+        if batch.is_empty() {
+            break;
+        }
+        let first = numbers.take(batch.len() as u64)?;
+        for decided in decided(&model, &batch, first)? {
+            summary.decisions += 1;
+            each(decided)?;
+        }
+        if let (Some(counts), Some(schema)) = (&mut summary.features, schema) {
+            counts.merge(&schema.counts(batch.iter().map(|row| &row.context)));
+        }
+        tell(progress, Step::Read(rows.progress()))?;
+    }
+    summary.next_event = numbers.next();
+    Ok(summary)
 }
 
-/// A row: its context, and what it allows.
-type Row = (Context, Option<Limits>);
+/// All of a batch, or none of it.
+fn decided(model: &AnyModel, batch: &[Row], first: u64) -> Result<Vec<Decided>, JobError> {
+    let rows = batch.par_iter().enumerate();
+    rows.map(|(place, row)| {
+        let event = first + place as u64;
+        let decision = match &row.limits {
+            Some(limits) => model.decide_within(event, &row.context, limits),
+            None => model.decide(event, &row.context),
+        };
+        let decision = decision.map_err(|error| match &row.place {
+            Some(place) => JobError::record(place, error),
+            None => error.into(),
+        })?;
+        Ok(Decided {
+            id: row.id.clone(),
+            event: decision.event,
+            density: decision.propensity.density().map(egret::Density::get),
+            action: decision.action,
+            limits: decision.limits,
+        })
+    })
+    .collect()
+}
 
-/// The rows of a table, features by name where the model has a schema; `column` holds the limits.
-fn read_table(
-    file: &Path,
+/// The first contexts of a source.
+pub(crate) fn contexts_of(
+    source: &ContextSource,
     schema: Option<&FeatureSchema>,
-    column: Option<&str>,
-) -> Result<Table, JobError> {
-    let failed = |source| JobError::File {
-        file: file.to_owned(),
-        source,
-    };
-    let mut all = Table::default();
-    let mut push = |row: u64, read: Result<Row, String>| {
-        let place = Place {
-            file: file.into(),
-            row,
-            field: None,
+    count: usize,
+) -> Result<Vec<Context>, JobError> {
+    let request = DecideRequest::new("", source.clone());
+    let rows = Rows::open(&request, schema)?.next_batch()?;
+    Ok(rows
+        .into_iter()
+        .take(count)
+        .map(|row| row.context)
+        .collect())
+}
+
+/// A request for a decision.
+struct Row {
+    context: Context,
+    limits: Option<Limits>,
+    id: Option<String>,
+    /// Where it is, if it is in a file.
+    place: Option<Place>,
+}
+
+/// Where requests come from.
+enum Rows<'a> {
+    Given {
+        contexts: &'a [Context],
+        limits: Option<&'a [Option<Limits>]>,
+        next: usize,
+    },
+    Table {
+        table: TableReader,
+        columns: Columns<'a>,
+    },
+}
+
+impl<'a> Rows<'a> {
+    fn open(
+        request: &'a DecideRequest,
+        schema: Option<&'a FeatureSchema>,
+    ) -> Result<Self, JobError> {
+        let column = match &request.limits {
+            Some(LimitsSource::Column(name)) => Some(name.as_str()),
+            _ => None,
         };
-        let (context, limits) = read.map_err(|problem| JobError::record(&place, problem))?;
-        all.contexts.push(context);
-        all.limits.push(limits);
-        all.places.push(place);
-        Ok::<(), JobError>(())
-    };
-    if file.extension().is_some_and(|ending| ending == "csv") {
-        let unreadable = |error: csv::Error| failed(std::io::Error::other(error));
-        let mut table = csv::ReaderBuilder::new()
-            .flexible(true)
-            .from_path(file)
-            .map_err(unreadable)?;
-        let names = table.headers().map_err(unreadable)?.clone();
-        let limits = column.map(|column| {
-            let place = names.iter().position(|name| name == column);
-            place.ok_or_else(|| JobError::request("limits", format!("no column {column:?}")))
-        });
-        let columns = Columns {
-            words: names.iter().map(|name| holds_words(schema, name)).collect(),
-            named: schema.is_some(),
-            limits: limits.transpose()?,
-            names,
+        let file = match &request.contexts {
+            ContextSource::Table(file) => file,
+            ContextSource::Given(_) if column.is_some() => {
+                let problem = "contexts that are given have no columns: give the limits too";
+                return Err(JobError::request("limits", problem));
+            }
+            ContextSource::Given(_) if request.id.is_some() => {
+                return Err(JobError::request(
+                    "id",
+                    "contexts that are given have no columns",
+                ));
+            }
+            ContextSource::Given(contexts) => {
+                let limits = match &request.limits {
+                    Some(LimitsSource::Given(limits)) => Some(limits.as_slice()),
+                    _ => None,
+                };
+                if let Some(limits) = limits
+                    && limits.len() != contexts.len()
+                {
+                    let problem = format!("{} for {} contexts", limits.len(), contexts.len());
+                    return Err(JobError::request("limits", problem));
+                }
+                return Ok(Self::Given {
+                    contexts,
+                    limits,
+                    next: 0,
+                });
+            }
         };
-        for record in table.records() {
-            let record = record.map_err(unreadable)?;
-            let row = record.position().map_or(0, |position| position.line());
-            push(row, columns.row(&record))?;
+        if matches!(request.limits, Some(LimitsSource::Given(_))) {
+            let problem = "a table has limits in a column: name it";
+            return Err(JobError::request("limits", problem));
         }
-    } else {
-        let lines = BufReader::new(File::open(file).map_err(failed)?).lines();
-        for (row, line) in lines.enumerate() {
-            let line = line.map_err(failed)?;
-            if !line.trim().is_empty() {
-                push(row as u64 + 1, row_of_json(&line, column))?;
+        let table = TableReader::open(file)?;
+        if let Some(names) = table.columns() {
+            for (field, wanted) in [("limits", column), ("id", request.id.as_deref())] {
+                if let Some(wanted) =
+                    wanted.filter(|wanted| !names.iter().any(|name| **name == **wanted))
+                {
+                    let problem =
+                        format!("no column {wanted:?}; the table has {}", names.join(", "));
+                    return Err(JobError::request(field, problem));
+                }
+            }
+        }
+        Ok(Self::Table {
+            columns: Columns {
+                file: file.as_path().into(),
+                text: table.is_text(),
+                listed: table.columns().is_some(),
+                schema,
+                limits: column,
+                id: request.id.as_deref(),
+            },
+            table,
+        })
+    }
+
+    fn next_batch(&mut self) -> Result<Vec<Row>, JobError> {
+        match self {
+            Self::Given {
+                contexts,
+                limits,
+                next,
+            } => {
+                let batch = *next..contexts.len().min(*next + BATCH);
+                *next = batch.end;
+                let row = |place: usize| Row {
+                    context: contexts[place].clone(),
+                    limits: limits.and_then(|limits| limits[place].clone()),
+                    id: None,
+                    place: None,
+                };
+                Ok(batch.map(row).collect())
+            }
+            Self::Table { table, columns } => {
+                let size = if columns.file.as_os_str() == "-" {
+                    1
+                } else {
+                    BATCH
+                };
+                let mut batch = Vec::new();
+                while batch.len() < size
+                    && let Some(cells) = table.next()
+                {
+                    let cells = cells.map_err(|error| match error {
+                        ReadError::Row { file, row, error } => JobError::record(
+                            &Place {
+                                file: file.into(),
+                                row,
+                                field: None,
+                            },
+                            error,
+                        ),
+                        error => error.into(),
+                    })?;
+                    batch.push(columns.row(cells, table.row())?);
+                }
+                Ok(batch)
             }
         }
     }
-    Ok(all)
-}
 
-/// What the columns of a CSV are.
-struct Columns {
-    names: csv::StringRecord,
-    /// Whether each holds words.
-    words: Vec<bool>,
-    /// Whether features go by name.
-    named: bool,
-    /// Which holds the limits.
-    limits: Option<usize>,
-}
-
-impl Columns {
-    fn row(&self, record: &csv::StringRecord) -> Result<Row, String> {
-        if record.len() != self.names.len() {
-            return Err(format!(
-                "{} cells, and {} names above them",
-                record.len(),
-                self.names.len()
-            ));
+    fn progress(&self) -> f64 {
+        match self {
+            Self::Given { contexts, next, .. } => *next as f64 / contexts.len().max(1) as f64,
+            Self::Table { table, .. } => table.progress(),
         }
-        let limits = match self.limits.map(|place| record[place].trim()) {
-            None | Some("") => None,
-            Some(text) => Some(limits_of(serde_json::from_str(text))?),
-        };
-        let features = record
-            .iter()
-            .enumerate()
-            .filter(|(place, _)| Some(*place) != self.limits);
-        let context = if self.named {
-            let value = |(place, cell)| (&self.names[place], value_of(cell, self.words[place]));
-            Context::named(features.map(value).collect())
-        } else {
-            let numbers = features.map(|(_, cell)| number_of(cell));
-            let numbers = numbers.collect::<Result<_, _>>()?;
-            Context::dense(numbers).map_err(|error| error.to_string())?
-        };
-        Ok((context, limits))
     }
 }
 
-/// A context, or an object with a field for limits.
-fn row_of_json(line: &str, column: Option<&str>) -> Result<Row, String> {
-    let words = |error: serde_json::Error| error.to_string();
-    let Some(column) = column else {
-        return Ok((serde_json::from_str(line).map_err(words)?, None));
-    };
-    let mut row: serde_json::Value = serde_json::from_str(line).map_err(words)?;
-    let Some(fields) = row.as_object_mut() else {
-        return Ok((serde_json::from_value(row).map_err(words)?, None));
-    };
-    let limits = match fields.remove(column) {
-        None | Some(serde_json::Value::Null) => None,
-        Some(limits) => Some(limits_of(serde_json::from_value(limits))?),
-    };
-    // Numbers are in a list, which has no room for another field.
-    let numbers = fields.get("context").filter(|value| value.is_array());
-    let context = match numbers.cloned() {
-        Some(numbers) if fields.len() == 1 => numbers,
-        _ => row,
-    };
-    Ok((serde_json::from_value(context).map_err(words)?, limits))
+/// What the columns of a table are.
+struct Columns<'a> {
+    file: Arc<Path>,
+    /// Whether all cells are text.
+    text: bool,
+    /// Whether every row has the same columns, in order.
+    listed: bool,
+    schema: Option<&'a FeatureSchema>,
+    limits: Option<&'a str>,
+    id: Option<&'a str>,
 }
 
-fn limits_of(read: Result<Limits, serde_json::Error>) -> Result<Limits, String> {
-    read.map_err(|error| {
+impl Columns<'_> {
+    fn row(&self, cells: Cells, row: u64) -> Result<Row, JobError> {
+        let place = Place {
+            file: self.file.clone(),
+            row,
+            field: None,
+        };
+        let (mut limits, mut id) = (None, None);
+        let mut features = Cells::with_capacity(cells.len());
+        for (name, value) in cells {
+            if self.limits == Some(&*name) {
+                let read = limits_of(&value);
+                limits = read.map_err(|problem| JobError::record(&place, problem))?;
+            } else if self.id == Some(&*name) {
+                id = match value {
+                    FeatureValue::Missing => None,
+                    FeatureValue::Text(text) => Some(text),
+                    other => serde_json::to_string(&other).ok(),
+                };
+            } else {
+                features.push((name, value));
+            }
+        }
+        let context = self.context(features);
+        Ok(Row {
+            context: context.map_err(|problem| JobError::record(&place, problem))?,
+            limits,
+            id,
+            place: Some(place),
+        })
+    }
+
+    fn context(&self, cells: Cells) -> Result<Context, String> {
+        // Numbers are in a list, which has no room for names.
+        if let [(name, list @ FeatureValue::List(_))] = &cells[..]
+            && **name == *"context"
+        {
+            return as_json(list);
+        }
+        if self.schema.is_none() && self.listed {
+            let numbers = cells.iter().map(|(name, value)| number_of(name, value));
+            let numbers = numbers.collect::<Result<_, _>>()?;
+            return Context::dense(numbers).map_err(|error| error.to_string());
+        }
+        let typed = |(name, value): (Arc<str>, FeatureValue)| {
+            let value = match value {
+                FeatureValue::Text(text) if self.text && !holds_words(self.schema, &name) => {
+                    typed_cell(&text)
+                }
+                FeatureValue::Text(text) if self.text => text.trim().into(),
+                other => other,
+            };
+            (name.to_string(), value)
+        };
+        let features: Features = cells.into_iter().map(typed).collect();
+        // A sparse context looks like named features.
+        match features.get("indices") {
+            Some(_) => as_json(&FeatureValue::from(features)),
+            None => Ok(Context::named(features)),
+        }
+    }
+}
+
+fn as_json(value: &FeatureValue) -> Result<Context, String> {
+    let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
+    serde_json::from_value(value).map_err(|error| error.to_string())
+}
+
+/// The limits in a cell, as an object or as JSON text; none where it is empty.
+fn limits_of(value: &FeatureValue) -> Result<Option<Limits>, String> {
+    let read = match value {
+        FeatureValue::Missing => return Ok(None),
+        FeatureValue::Text(text) => serde_json::from_str(text),
+        other => serde_json::to_value(other).and_then(serde_json::from_value),
+    };
+    read.map(Some).map_err(|error: serde_json::Error| {
         format!(
             r#"limits are as in {{"interval":{{"low":9,"high":11}}}}, and these are not: {error}"#
         )
     })
 }
 
-fn number_of(cell: &str) -> Result<f64, String> {
-    let number = cell.trim().parse();
-    number.map_err(|_| format!("{cell:?} is not a number"))
+fn number_of(name: &str, value: &FeatureValue) -> Result<f64, String> {
+    let number = match value {
+        FeatureValue::Number(number) => Some(*number),
+        FeatureValue::Integer(whole) => Some(*whole as f64),
+        FeatureValue::Flag(flag) => Some(f64::from(u8::from(*flag))),
+        FeatureValue::Text(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    number.ok_or_else(|| {
+        let found = serde_json::to_string(value).unwrap_or_default();
+        format!("{name}: {found} is not a number, and the model takes numbers in the order of the columns")
+    })
 }
 
 /// Whether the schema takes a column for words: 007 is not 7 there.
@@ -308,22 +473,4 @@ fn holds_words(schema: Option<&FeatureSchema>, name: &str) -> bool {
             FieldKind::Category(_) | FieldKind::Hashed { .. } | FieldKind::Tokens { .. }
         )
     })
-}
-
-/// A cell as a value: empty is missing, and digits are a number unless the column holds words.
-fn value_of(cell: &str, words: bool) -> FeatureValue {
-    let cell = cell.trim();
-    if cell.is_empty() {
-        return FeatureValue::Missing;
-    }
-    if words {
-        return cell.into();
-    }
-    let whole = cell.parse().map(FeatureValue::Integer);
-    let number = || cell.parse().map(FeatureValue::Number);
-    let flag = || cell.parse().map(FeatureValue::Flag);
-    whole
-        .or_else(|_| number())
-        .or_else(|_| flag())
-        .unwrap_or_else(|_| cell.into())
 }

@@ -10,6 +10,8 @@
 //! | which rows of the log are bad?                       | [`check`](check::check)                    |
 //! | which column of a table is what?                     | [`propose`](propose::propose)              |
 //! | what would the model do for these contexts?          | [`decide`](decide::decide)                 |
+//! | what is in a model?                                  | [`describe`](describe::describe)           |
+//! | what does a model become with later events?          | [`go_on`](go_on::go_on)                    |
 //! | the log in another format, or many logs as one       | [`convert`](convert::convert), [`merge`](merge::merge) |
 //!
 //! Each takes a request that is data (serde), reports its [progress](Progress) and can be cancelled there, and gives back
@@ -21,8 +23,12 @@ pub mod check;
 mod confidence;
 pub mod convert;
 pub mod decide;
+mod density_units;
+pub mod describe;
 mod error;
 pub mod evaluate;
+mod event_numbers;
+pub mod go_on;
 pub mod head;
 mod log_reader;
 mod log_source;

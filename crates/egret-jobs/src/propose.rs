@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use egret::{FeatureValue, Space};
-use egret_log::{LogMapping, ReadError, TableReader, ValueRange, typed_cell, unit_of};
+use egret_log::{LogMapping, ReadError, TableReader, ValueRange, flattened, typed_cell, unit_of};
 use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
@@ -63,7 +63,7 @@ pub fn propose(request: &ProposeRequest, progress: &dyn Progress) -> Result<Prop
         && let Some(cells) = table.next()
     {
         let cells = match cells {
-            Ok(cells) => cells,
+            Ok(cells) => flattened(cells),
             // `egret log check` names them.
             Err(ReadError::Row { .. }) => continue,
             Err(error) => return Err(error.into()),
@@ -346,6 +346,10 @@ impl Guess {
         let time = time.or_else(|| columns.iter().find(|column| column.is_time()));
         taken.extend(time.map(|column| &*column.name));
         let id = best(&ID, &Column::is_name, &taken);
+        let id = id.or_else(|| {
+            let free = |column: &&Column| !taken.contains(&&*column.name);
+            columns.iter().filter(free).find(|column| column.is_name())
+        });
         taken.extend(id.map(|column| &*column.name));
 
         self.action(action);
@@ -451,7 +455,14 @@ impl Guess {
         let (low, high) = match column.is_flag() {
             true => (0.0, 1.0),
             false => {
-                let (low, high) = around(column.low, column.high);
+                let (low, mut high) = around(column.low, column.high);
+                // Revenue that is a price or nothing: it can be as large as a price.
+                let most = self.mapping.space.as_ref().and_then(Space::bounds);
+                if let Some((_, most)) =
+                    most.filter(|(_, most)| (0.5 * most..=*most).contains(&column.high))
+                {
+                    high = most;
+                }
                 (if 0.0 <= column.low { 0.0 } else { low }, high)
             }
         };

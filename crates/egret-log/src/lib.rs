@@ -55,6 +55,6 @@ pub use record::{
     Cells, Extra, LossSource, Mode, PHILOX, Record, RowError, Time, TimeError, VERSION, WriteError,
 };
 pub use scan::{ColumnBatch, ColumnScan, NumberColumn};
-pub use table::typed_cell;
+pub use table::{flattened, typed_cell};
 pub use table_reader::TableReader;
 pub use writer::Writer;

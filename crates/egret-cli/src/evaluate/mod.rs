@@ -8,7 +8,7 @@ pub use figures::{ForestRow, forest};
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use egret::{Direction, Objective};
 use egret_jobs::NamedPolicy;
@@ -20,6 +20,7 @@ use egret_report::numerals::{percent, thousands};
 use crate::log_args::LogArgs;
 use crate::plot::Plot;
 use crate::progress::JobBar;
+use crate::report_format::FormatArgs;
 
 /// What `egret ope` is told.
 #[derive(Debug, Args)]
@@ -65,18 +66,20 @@ pub struct OpeArgs {
     /// A known upper bound on importance weights; empirical-bernstein and betting on dr need it
     #[arg(long, value_name = "B")]
     weight_bound: Option<f64>,
-    /// Resampled logs of the bootstrap
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    replicates: usize,
-    /// How many draws of a policy its mean prediction is taken over
-    #[arg(long, value_name = "N", default_value_t = 16)]
-    draws: usize,
+    /// Resampled logs of the bootstrap [default: 200]
+    #[arg(long, value_name = "N")]
+    replicates: Option<usize>,
+    /// How many draws of a policy its mean prediction is taken over [default: 16]
+    #[arg(long, value_name = "N")]
+    draws: Option<usize>,
     /// The seed of what is drawn for policies and of the bootstrap
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Print a JSON list and nothing else
+    #[command(flatten)]
+    format: FormatArgs,
+    /// Show all columns: effective sample size, weights, how many more events would halve the interval
     #[arg(long)]
-    json: bool,
+    wide: bool,
     /// A forest of the policies (.svg, .png), or a page with weights and confidence sequences too (.html)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -109,22 +112,47 @@ Examples, after `egret demo`:
 pub fn ope(args: &OpeArgs) -> Result<String> {
     let plot = Plot::of(args.plot.as_deref())?;
     args.log.protect(&[("--plot", args.plot.as_deref())], [])?;
-    let bar = JobBar::new("weighing events", args.json);
-    let report = evaluate(&request(args), &bar)?;
+    let bar = JobBar::new("weighing events", args.format.for_machines());
+    let report = evaluate(&request(args)?, &bar)?;
     drop(bar);
     if let Some(plot) = plot {
-        plot.write("egret ope", section(&report), figures::all(&report)?)?;
+        plot.write("egret ope", section(&report, true), figures::all(&report)?)?;
     }
-    Ok(if args.json {
-        serde_json::to_string(&report.rows)? + "\n"
-    } else {
-        section(&report).text()
-    })
+    let section = section(&report, args.wide);
+    args.format.print(&report.rows, &report.rows, &section)
 }
 
-fn request(args: &OpeArgs) -> EvaluateRequest {
+fn request(args: &OpeArgs) -> Result<EvaluateRequest> {
     let model = args.model.clone().map(Predictions::Model);
-    EvaluateRequest {
+    let defaults = EvaluateRequest::default();
+    ensure!(
+        args.replicates.is_none() || args.intervals.contains(&IntervalKind::Bootstrap),
+        "--replicates has no effect without the bootstrap: add --intervals bootstrap, or leave it out"
+    );
+    ensure!(
+        args.draws.is_none() || model.is_some(),
+        "--draws has no effect without predictions of a model: add --model FILE, or leave it out"
+    );
+    let predicted = model.is_some() || args.predicted.is_some();
+    ensure!(
+        !predicted
+            || args.estimators.is_empty()
+            || args
+                .estimators
+                .iter()
+                .any(|estimator| estimator.needs_model()),
+        "--model and --predicted have no effect on these --estimators: add dr or dm, or leave them out"
+    );
+    ensure!(
+        1 < args.policies.len()
+            || args.against.as_ref() != args.policies.first().map(|policy| &policy.name),
+        "--against compares policies, and there is one: add another with --policy"
+    );
+    ensure!(
+        !args.wide || !args.format.for_machines(),
+        "--wide has no effect on --json and --csv, which have all columns"
+    );
+    Ok(EvaluateRequest {
         log: args.log.source(),
         policies: args.policies.clone(),
         estimators: args.estimators.clone(),
@@ -136,29 +164,26 @@ fn request(args: &OpeArgs) -> EvaluateRequest {
         predictions: model.or_else(|| args.predicted.clone().map(Predictions::Column)),
         stabilize: args.stabilize,
         weight_bound: args.weight_bound,
-        replicates: args.replicates,
-        draws: args.draws,
+        replicates: args.replicates.unwrap_or(defaults.replicates),
+        draws: args.draws.unwrap_or(defaults.draws),
         seed: args.seed,
         histograms: args.plot.is_some(),
-    }
+    })
 }
 
-const HEADER: [&str; 12] = [
-    "policy",
-    "estimator",
-    "interval",
-    "estimate",
-    "low, high",
+const HEADER: [&str; 5] = ["policy", "by", "verdict", "estimate", "low, high"];
+
+/// What `--wide` adds.
+const WIDE: [&str; 6] = [
     "events",
     "effective",
     "mean weight",
     "largest",
     "zero",
     "more events",
-    "verdict",
 ];
 
-fn section(report: &EvaluateReport) -> Section {
+fn section(report: &EvaluateReport, wide: bool) -> Section {
     let simultaneous = report.rows.first().map_or(1, |row| row.simultaneous);
     let at_once = match simultaneous {
         1 => String::new(),
@@ -180,46 +205,59 @@ fn section(report: &EvaluateReport) -> Section {
     };
     Section {
         title: format!("What other policies would have {verb}"),
-        before: format!(
-            "Mean {noun}{range}, with {} intervals{at_once}. Effective: the effective sample size. The mean weight should be 1.\n\
-             More events: until the interval is half as wide.",
-            percent(report.level)
-        ),
-        header: HEADER.map(String::from).to_vec(),
+        before: {
+            let mut before = format!(
+                "Mean {noun}{range}, with {} intervals{at_once}.",
+                percent(report.level)
+            );
+            if wide {
+                before += "\nEffective: the effective sample size. The mean weight should be 1. More events: until the interval is half as wide.";
+            }
+            before
+        },
+        header: HEADER
+            .into_iter()
+            .chain(WIDE.into_iter().filter(|_| wide))
+            .map(String::from)
+            .collect(),
         words: 3,
         rows: report
             .rows
             .iter()
-            .map(|row| cells(row, objective.decimals()))
+            .map(|row| cells(row, objective.decimals(), wide))
             .collect(),
         after: remarks(report),
     }
 }
 
-fn cells(row: &EvaluationRow, digits: usize) -> Vec<String> {
-    vec![
+fn cells(row: &EvaluationRow, digits: usize, wide: bool) -> Vec<String> {
+    let mut cells = vec![
         row.policy.clone(),
-        row.estimator.clone(),
-        row.interval.clone(),
+        format!("{}, {}", row.estimator, row.interval),
+        if row.verdict_kind == VerdictKind::Reliable {
+            "reliable".to_owned()
+        } else {
+            "see below".to_owned()
+        },
         format!("{:.digits$}", row.estimate),
         if row.low.is_nan() {
             "no value fits".to_owned()
         } else {
             format!("[{:.digits$}, {:.digits$}]", row.low, row.high)
         },
-        thousands(row.n as f64),
-        thousands(row.ess),
-        format!("{:.4}", row.mean_weight),
-        format!("{:.1}", row.max_weight),
-        percent(row.zero_share),
-        row.more_events
-            .map_or("–".to_owned(), |more| thousands(more as f64)),
-        if row.verdict_kind == VerdictKind::Reliable {
-            "reliable".to_owned()
-        } else {
-            "see below".to_owned()
-        },
-    ]
+    ];
+    if wide {
+        cells.extend([
+            thousands(row.n as f64),
+            thousands(row.ess),
+            format!("{:.4}", row.mean_weight),
+            format!("{:.1}", row.max_weight),
+            percent(row.zero_share),
+            row.more_events
+                .map_or("–".to_owned(), |more| thousands(more as f64)),
+        ]);
+    }
+    cells
 }
 
 /// The verdict on the first row of each policy and on all that are not reliable, notes on policies, then what the job has

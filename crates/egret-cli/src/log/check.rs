@@ -44,7 +44,16 @@ pub fn check(args: &CheckArgs) -> Result<(String, bool)> {
         count(report.bad)
     );
     for mistake in &report.mistakes {
-        text += &format!("\n{}, in {} rows:\n", mistake.kind, count(mistake.rows));
+        let field = mistake
+            .field
+            .as_ref()
+            .map_or(String::new(), |field| format!(" ({field})"));
+        text += &format!(
+            "\n{}{field}, in {} rows: {}\n",
+            mistake.kind,
+            count(mistake.rows),
+            mistake.advice
+        );
         for bad in &mistake.first {
             let row = bad.row.map_or(String::new(), |row| format!(", row {row}"));
             text += &format!("  {}{row}: {}\n", bad.file.display(), bad.reason);
@@ -52,6 +61,9 @@ pub fn check(args: &CheckArgs) -> Result<(String, bool)> {
         if (mistake.first.len() as u64) < mistake.rows {
             text += "  …\n";
         }
+    }
+    for remark in &report.remarks {
+        text += &format!("\n{remark}\n");
     }
     if fault {
         text += "\nMend these rows, or let other commands skip them with --skip-bad FILE.\n";

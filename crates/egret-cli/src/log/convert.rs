@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use egret_jobs::convert::{ConvertRequest, convert as run};
+use egret_report::numerals::thousands;
 
 use super::FormatName;
 use crate::log_args::LogArgs;
@@ -45,9 +46,18 @@ pub fn convert(args: &ConvertArgs) -> Result<String> {
     if args.json {
         return Ok(serde_json::to_string(&report)? + "\n");
     }
-    let mut text = format!("{} records in {}\n", report.rows, report.output.display());
+    // Where the records go to a pipe, nothing else may.
+    if !report.output.is_file() {
+        return Ok(String::new());
+    }
+    let count = |n: u64| thousands(n as f64);
+    let mut text = format!(
+        "{} records in {}\n",
+        count(report.rows),
+        report.output.display()
+    );
     if let Some(file) = report.skipped_file {
-        text += &format!("{} bad rows in {}\n", report.skipped, file.display());
+        text += &format!("{} bad rows in {}\n", count(report.skipped), file.display());
     }
     Ok(text)
 }

@@ -1,3 +1,4 @@
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
@@ -40,15 +41,16 @@ pub fn init(args: &InitArgs) -> Result<String> {
         "-o FILE is needed where the table comes from a pipe"
     );
     let place = place.unwrap_or_default();
-    ensure!(
-        args.force || !place.exists(),
-        "{} is there already: correct it in an editor, or replace it with --force",
-        place.display()
-    );
     let proposal = propose(
         &ProposeRequest::new(&args.table),
         &JobBar::new("looking", false),
     )?;
+    let there = fs::read_to_string(&place).ok();
+    ensure!(
+        args.force || !place.exists() || there.as_ref() == Some(&proposal.toml),
+        "{} is there already: correct it in an editor, or replace it with --force",
+        place.display()
+    );
     output::write(&place, proposal.toml.as_bytes())?;
     let mut text = format!("{}\n", proposal.toml.trim_end());
     text += &format!(

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use egret_jobs::merge::{MergeRequest, merge as run};
+use egret_report::numerals::thousands;
 
 use super::FormatName;
 use crate::progress::JobBar;
@@ -45,7 +46,11 @@ pub fn merge(args: &MergeArgs) -> Result<String> {
     if args.json {
         return Ok(serde_json::to_string(&report)? + "\n");
     }
-    let mut text = format!("{} records in {}\n", report.rows, report.output.display());
+    let mut text = format!(
+        "{} records in {}\n",
+        thousands(report.rows as f64),
+        report.output.display()
+    );
     if 0 < report.duplicates {
         text += &format!("{} more came twice and are in it once\n", report.duplicates);
     }

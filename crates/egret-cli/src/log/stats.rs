@@ -44,7 +44,7 @@ fn text(summary: &Summary) -> String {
     let mut row = |name: &str, value: String| {
         table.add_row([name.to_owned(), value]);
     };
-    row("records", summary.rows.to_string());
+    row("records", thousands(summary.rows as f64));
     if let Some(file) = &summary.skipped_file {
         let skipped = summary.skipped;
         row("bad rows", format!("{skipped}, kept in {}", file.display()));
@@ -56,7 +56,7 @@ fn text(summary: &Summary) -> String {
     if !summary.context_dims.is_empty() {
         row("features", counts(&summary.context_dims));
     }
-    row("point masses", summary.point_masses.to_string());
+    row("point masses", thousands(summary.point_masses as f64));
     if let Some(density) = &summary.density {
         row("density", spread(density));
     }
@@ -170,7 +170,7 @@ fn counts<K: Display>(counted: &BTreeMap<K, u64>) -> String {
     let mut parts: Vec<String> = counted
         .iter()
         .take(SHOWN)
-        .map(|(name, count)| format!("{name} ({count})"))
+        .map(|(name, count)| format!("{name} ({})", thousands(*count as f64)))
         .collect();
     if SHOWN < counted.len() {
         parts.push(format!("and {} more", counted.len() - SHOWN));

@@ -85,10 +85,9 @@ fn decisions_are_printed_with_their_densities() {
     let output = folder.join("decisions.jsonl");
     let flags = ["--first-event", "50", "--json", "-o", text(&output)];
     let told = stdout(egret(&[&decide[..], &flags].concat()));
-    let next = "go on with --first-event 53";
     assert_eq!(
         told,
-        format!("3 decisions in {}; {next}\n", output.display())
+        format!("3 decisions in {}, events 50 to 52\n", output.display())
     );
     let lines = fs::read_to_string(&output).expect("written");
     for (line, (event, action, density)) in lines.lines().zip(own(&model, 50)) {

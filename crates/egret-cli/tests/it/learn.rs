@@ -196,7 +196,7 @@ fn what_cannot_be_is_said_and_nothing_is_written() {
         ),
         (
             vec!["learn", log(), "-o", out, "--space", "interval:0,0.001"],
-            "row 1, mu",
+            "row 1: mu is interval:5,50, and interval:0,0.001 was given",
         ),
         (vec!["learn", log(), "-o", out, "--resume"], "--checkpoint"),
         (

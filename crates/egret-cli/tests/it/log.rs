@@ -224,15 +224,15 @@ fn errors_say_what_to_do() {
     let out = folder.join("no/such/folder.parquet");
     let error = refused(&["log", "convert", text(&file), "-o", text(&out)]);
     assert!(error.contains("cannot write"), "{error}");
-    let swapped = ["log", "head", text(&file), "--low", "1", "--high", "0"];
-    assert!(refused(&swapped).contains("--low and --high: high is 0"));
+    let swapped = ["log", "head", text(&file), "--space", "interval:1,0"];
+    assert!(refused(&swapped).contains("--space"));
     // Only what was there is there.
     assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1);
 }
 
 #[test]
 fn every_help_has_an_example() {
-    for command in ["check", "convert", "head", "stats", "merge"] {
+    for command in ["check", "convert", "head", "init", "stats", "merge"] {
         let help = stdout(egret(&["log", command, "--help"]));
         assert!(help.contains(&format!("egret log {command} ")), "{help}");
     }

@@ -9,7 +9,9 @@ mod lab_run;
 mod lab_worlds;
 mod learn;
 mod log;
+mod mistakes;
 mod ope;
+mod own_log;
 mod usage;
 
 use std::path::PathBuf;

@@ -127,8 +127,17 @@ fn errors_name_the_flag() {
         ),
         (vec!["log", "convert", file, "-o", "log.csv"], "-o: "),
         (
-            vec!["log", "head", file, "--low", "1", "--high", "0"],
-            "--low and --high: ",
+            vec![
+                "learn",
+                file,
+                "-o",
+                model,
+                "--batch",
+                "0",
+                "--continue",
+                file,
+            ],
+            "--batch: ",
         ),
     ] {
         let error = refused(&arguments);

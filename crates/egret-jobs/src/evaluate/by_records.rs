@@ -6,7 +6,7 @@ use egret::{
     ActionKind, AnyModel, Context, Density, DensityKind, GammaSchedule, Interval, Item, ItemSet,
     LineMeasure, Loss, MixedAction, Model, Objective, ReferenceMeasure, Space, Vector, for_kind,
 };
-use egret_log::{Mode, Record, unit_of};
+use egret_log::{Mode, Record};
 use egret_offline::{
     BestOf, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, Policy, PolicyBuffers, PolicySeed,
     UniformPolicy, geometric_bandwidths,
@@ -22,6 +22,7 @@ use super::rows::{Evaluated, report};
 use super::tally::{Known, Tally};
 use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
+use crate::density_units;
 use crate::error::{JobError, Place};
 use crate::log_reader::{LogReader, largest_inverse};
 use crate::policy_spec::{Bandwidth, NamedPolicy, PointSource, PolicySpec};
@@ -394,12 +395,11 @@ impl Scan<'_> {
         let mut report = report(self.checked, self.objective, &evaluated, tally, remarks)?;
         report.add_parts(self.checked, &evaluated, parts)?;
         report.add_outcomes(self.checked, &evaluated, outcomes)?;
-        let means = report.rows.iter().map(|row| row.mean_weight);
-        report.remarks.extend(
-            self.space
-                .as_deref()
-                .and_then(|space| units(space, self.unit, means)),
-        );
+        let mean = report.rows.first().map(|row| row.mean_weight);
+        let remark = self.space.as_deref().zip(mean);
+        report
+            .remarks
+            .extend(remark.and_then(|(space, mean)| density_units::remark(space, self.unit, mean)));
         Ok(report)
     }
 
@@ -578,32 +578,6 @@ fn at_other_settings<A: ActionKind>(
     settings.gamma = constant.map_err(|error| error.to_string())?;
     model.under(settings).map_err(|error| error.to_string())
 }
-
-/// What to do where densities look as if they were per unit of the space, or were already against μ: the mean of q/p, which
-/// should be 1, is then near the width or one over it.
-fn units(space: &Space, unit: f64, means: impl Iterator<Item = f64>) -> Option<String> {
-    let width = unit_of(space)?;
-    let mean = means.into_iter().next()?;
-    let near = |one: f64, other: f64| (one / other).ln().abs() < NEAR;
-    if near(width, 1.0) {
-        return None;
-    }
-    if unit == 1.0 && near(mean, width) {
-        return Some(format!(
-            "The mean weight is {mean:.3}, near the width {width} of {space}: the log's densities look like densities per unit, \
-             or probabilities. Give --density-per-unit."
-        ));
-    }
-    (unit != 1.0 && near(mean * width, 1.0)).then(|| {
-        format!(
-            "The mean weight is {mean:.4}, near one over the width {width} of {space}: the log's densities look as if they were \
-             against mu already. Leave out --density-per-unit."
-        )
-    })
-}
-
-/// How near a mean weight is to a width to be taken for it, as a logarithm.
-const NEAR: f64 = 0.15;
 
 /// τ/(τ + γ).
 fn stabilizer(record: &Record) -> Result<f64, &'static str> {

@@ -162,9 +162,19 @@ impl<A: Action> Event<'_, A> {
 
     fn column(&self, name: &str) -> Result<f64, Problem> {
         let number = self.record.number(name);
-        number.ok_or_else(|| Problem {
-            field: Some(name.to_owned()),
-            words: NO_NUMBER.to_owned(),
+        number.ok_or_else(|| {
+            let others = self
+                .record
+                .extras()
+                .filter(|(_, value)| value.number().is_some());
+            let others: Vec<&str> = others.map(|(name, _)| name).take(20).collect();
+            Problem {
+                field: Some(name.to_owned()),
+                words: match others[..] {
+                    [] => NO_NUMBER.to_owned(),
+                    _ => format!("{NO_NUMBER}, but there are some in {}", others.join(", ")),
+                },
+            }
         })
     }
 }

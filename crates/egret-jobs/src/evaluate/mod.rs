@@ -212,7 +212,8 @@ impl<'a> Checked<'a> {
             let found = names.iter().position(|name| name == wanted);
             found.ok_or_else(|| {
                 let meant = nearest(wanted, names.iter().copied());
-                let meant = meant.map_or(String::new(), |name| format!(", did you mean {name:?}?"));
+                let meant =
+                    meant.map_or(String::new(), |name| format!(" (did you mean {name:?}?)"));
                 let problem = format!(
                     "no policy is called {wanted:?}{meant}; there are {}",
                     names.join(", ")

@@ -21,6 +21,8 @@ fn request(model: PathBuf, contexts: ContextSource) -> DecideRequest {
         model,
         contexts,
         first_event: Some(1_000),
+        event_numbers: None,
+        id: None,
         limits: None,
     }
 }

@@ -11,6 +11,7 @@ mod limits;
 mod merge;
 mod messy_table;
 mod objective;
+mod own_log;
 mod policy_text;
 mod scales;
 mod select;

@@ -192,6 +192,8 @@ fn a_messy_table_goes_from_names_to_decisions() {
         model: saved,
         contexts: ContextSource::Table(table),
         first_event: Some(events as u64),
+        event_numbers: None,
+        id: None,
         limits: None,
     };
     let decided = decide(&request, &Silent).expect("decisions").decisions;

@@ -275,6 +275,8 @@ fn named_features_go_all_the_way() {
         model,
         contexts: ContextSource::Table(table),
         first_event: Some(1_000),
+        event_numbers: None,
+        id: None,
         limits: None,
     };
     let decided = decide(&request, &Silent).expect("two decisions").decisions;

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egret::{Density, FeatureValue, Propensity};
-use egret_log::{Format, LossSource, Mode, Record, Writer};
+use egret_log::{Format, LossSource, Mode, Record, Writer, unit_of};
 use egret_report::output;
 
 use super::DemoError;
@@ -21,6 +21,8 @@ pub struct Files {
     halfway: PathBuf,
     model: PathBuf,
     customers: PathBuf,
+    /// The log again, as a shop would have it: a table in its own words.
+    table: PathBuf,
 }
 
 impl Files {
@@ -32,6 +34,7 @@ impl Files {
             halfway: folder.join("halfway.egret"),
             model: folder.join("model.egret"),
             customers: folder.join("customers.csv"),
+            table: folder.join("prices.csv"),
         }
     }
 
@@ -43,6 +46,7 @@ impl Files {
             &self.halfway,
             &self.model,
             &self.customers,
+            &self.table,
         ];
         all.map(PathBuf::clone).to_vec()
     }
@@ -86,6 +90,7 @@ pub fn write(
         &files.customers,
         next_customers(seed, customers.len()).as_bytes(),
     )?;
+    output::write(&files.table, table(run, customers).as_bytes())?;
     Ok(files)
 }
 
@@ -126,19 +131,42 @@ fn write_log(
     Ok(())
 }
 
+/// What a shop knows of a customer.
+const NAMES: [&str; 5] = ["segment", "country", "returning", "visits", "income"];
+
+/// The features of a customer as cells of a CSV.
+fn cells(customer: &Customer) -> String {
+    let cell = |name: &&str| match customer.features.get(name) {
+        Some(FeatureValue::Text(text)) => text.to_string(),
+        Some(value) => serde_json::to_string(value).expect("a number or a flag"),
+        None => String::new(),
+    };
+    NAMES.iter().map(cell).collect::<Vec<_>>().join(",")
+}
+
 /// A table of a hundred customers who come after those of the log.
 fn next_customers(seed: u64, after: usize) -> String {
-    const NAMES: [&str; 5] = ["segment", "country", "returning", "visits", "income"];
     let mut table = NAMES.join(",") + "\n";
     for event in 0..100 {
         let customer = Customer::new(seed, after as u64 + event);
-        let cell = |name: &&str| match customer.features.get(name) {
-            Some(FeatureValue::Text(text)) => text.to_string(),
-            Some(value) => serde_json::to_string(value).expect("a number or a flag"),
-            None => String::new(),
-        };
-        let cells: Vec<String> = NAMES.iter().map(cell).collect();
-        table += &format!("{}\n", cells.join(","));
+        table += &format!("{}\n", cells(&customer));
+    }
+    table
+}
+
+/// The log as a shop would have it: prices, their densities per unit of money, and what was earned.
+fn table(run: &Run, customers: &[Customer]) -> String {
+    let width = unit_of(&run.start.spec().space).unwrap_or(1.0);
+    let mut table = format!("order_id,price,p,revenue,{}\n", NAMES.join(","));
+    for (place, (played, customer)) in run.played.iter().zip(customers).enumerate() {
+        let Played { decision, outcome } = played;
+        let density = decision.propensity.density();
+        let density = density.map_or(String::new(), |density| (density.get() / width).to_string());
+        let (price, earned) = (decision.action, outcome.value);
+        table += &format!(
+            "o{place:06},{price},{density},{earned},{}\n",
+            cells(customer)
+        );
     }
     table
 }

@@ -173,7 +173,8 @@ pub(crate) fn read(text: &[u8], missing: Missing, cache: &mut MuCache) -> Result
     }
     let (low, high) = missing.interval.ok_or_else(|| {
         RowError::Unreadable(
-            "dsjson does not say which actions there are: give --low and --high to `egret log convert`".to_owned(),
+            "dsjson does not say which actions there are: give them, as in --space interval:0,1"
+                .to_owned(),
         )
     })?;
     let mut draft = Draft::new();

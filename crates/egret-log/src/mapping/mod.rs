@@ -169,8 +169,8 @@ impl LogMapping {
         if self.reward.is_some() && self.reward_range.is_none() {
             return refused(
                 "reward_range",
-                "a reward needs the least and the largest that can be, as in 0,50; values outside are refused, or cut off \
-                 with 0,50,clip",
+                "a reward needs the least and the largest that can be, as in --reward-range 0,50; values outside are \
+                 refused, or cut off with 0,50,clip",
             );
         }
         if let Some(space) = &self.space

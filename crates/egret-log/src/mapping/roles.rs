@@ -26,6 +26,8 @@ pub(crate) enum Role {
 pub(crate) struct Roles {
     mapping: LogMapping,
     known: HashMap<Arc<str>, Role>,
+    /// What stood in each place of the row before: rows mostly have the same columns.
+    before: Vec<(Arc<str>, Role)>,
 }
 
 impl Roles {
@@ -33,16 +35,30 @@ impl Roles {
         Self {
             mapping,
             known: HashMap::new(),
+            before: Vec::new(),
         }
     }
 
-    /// The role of a column.
-    pub(crate) fn of(&mut self, name: &Arc<str>) -> Role {
-        if let Some(role) = self.known.get(name) {
+    /// The role of the column that stands in this place of a row.
+    pub(crate) fn of(&mut self, place: usize, name: &Arc<str>) -> Role {
+        if let Some((before, role)) = self.before.get(place)
+            && Arc::ptr_eq(before, name)
+        {
             return *role;
         }
-        let role = self.find(name);
-        self.known.insert(name.clone(), role);
+        let role = match self.known.get(name) {
+            Some(role) => *role,
+            None => {
+                let role = self.find(name);
+                self.known.insert(name.clone(), role);
+                role
+            }
+        };
+        if place < self.before.len() {
+            self.before[place] = (name.clone(), role);
+        } else if place == self.before.len() {
+            self.before.push((name.clone(), role));
+        }
         role
     }
 

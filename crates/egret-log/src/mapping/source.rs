@@ -14,7 +14,7 @@ use crate::record::{
     mu_cache::MuCache,
     named_context, outcome,
 };
-use crate::table::{Table, cell, typed_cell};
+use crate::table::{Table, cell, flattened, typed_cell};
 
 /// The records of a table.
 pub(crate) struct MappedSource {
@@ -84,18 +84,17 @@ impl MappedSource {
             return Ok(None);
         };
         let cells = match cells {
-            Ok(cells) => cells,
+            Ok(cells) => flattened(cells),
             Err(bad) => return Ok(Some(Err(bad))),
         };
-        let kept = cells.clone();
-        Ok(Some(self.record(cells).map_err(|error| BadRow {
+        Ok(Some(self.record(&cells).map_err(|error| BadRow {
             row: self.table.row(),
             error: self.in_columns(error),
-            content: content(kept),
+            content: content(cells),
         })))
     }
 
-    fn record(&mut self, cells: Cells) -> Result<Record, RowError> {
+    fn record(&mut self, cells: &Cells) -> Result<Record, RowError> {
         if !self.checked {
             let columns: Vec<Arc<str>> = cells.iter().map(|(name, _)| name.clone()).collect();
             self.roles.check(&columns, false)?;
@@ -109,14 +108,14 @@ impl MappedSource {
         }
         let mut features = Features::new();
         let mut coordinates = Vec::new();
-        for (name, value) in cells {
-            match self.roles.of(&name) {
-                Role::Field(place) => self.set(&mut draft, place, &value)?,
-                Role::Coordinate(place) => coordinates.push((place, number(&name, &value)?)),
-                Role::Feature => features.set(&*name, self.typed(value)),
+        for (place, (name, value)) in cells.iter().enumerate() {
+            match self.roles.of(place, name) {
+                Role::Field(place) => self.set(&mut draft, place, value)?,
+                Role::Coordinate(place) => coordinates.push((place, number(name, value)?)),
+                Role::Feature => features.set(&**name, self.typed(value)),
                 Role::Extra => {
                     if let Some(value) = extra(self.typed(value)) {
-                        draft.record.extras.insert(name, value);
+                        draft.record.extras.insert(name.clone(), value);
                     }
                 }
                 Role::Left => {}
@@ -144,10 +143,10 @@ impl MappedSource {
     }
 
     /// What a value is: text of a CSV may be a number.
-    fn typed(&self, value: FeatureValue) -> FeatureValue {
+    fn typed(&self, value: &FeatureValue) -> FeatureValue {
         match value {
-            FeatureValue::Text(text) if self.table.is_text() => typed_cell(&text),
-            other => other,
+            FeatureValue::Text(text) if self.table.is_text() => typed_cell(text),
+            other => other.clone(),
         }
     }
 

@@ -14,13 +14,9 @@ pub(crate) fn loss(
     let (Some(outcome), Some(objective)) = (outcome, objective) else {
         return Ok(stated);
     };
-    let meant = objective.loss(outcome).map_err(|_| RowError::Field {
-        field: "outcome",
-        problem: format!(
-            "{outcome} is outside the range of the objective {objective}: widen it, or cut off what is outside ({},{},clip)",
-            objective.low(),
-            objective.high()
-        ),
+    let meant = objective.loss(outcome).map_err(|_| RowError::Outcome {
+        outcome,
+        objective: *objective,
     })?;
     match stated {
         None => Ok(Some(meant)),

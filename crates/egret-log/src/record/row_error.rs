@@ -105,6 +105,18 @@ pub enum RowError {
         /// The name.
         name: String,
     },
+    /// An outcome that the objective does not allow.
+    #[error(
+        "outcome: {outcome} is outside the range of the objective {objective}: widen it, or cut off what is outside ({},{},clip)",
+        objective.low(),
+        objective.high()
+    )]
+    Outcome {
+        /// What it was.
+        outcome: f64,
+        /// What outcomes are.
+        objective: Objective,
+    },
     /// What is wrong with a field, under the name that its column has in the file.
     #[error("column {column}: {error}")]
     Column {
@@ -146,6 +158,7 @@ impl RowError {
             Self::Action(_) | Self::Kind(_) => Some("action"),
             Self::Type { field, .. } | Self::Reserved { name: field } => Some(field),
             Self::Column { column, .. } => Some(column),
+            Self::Outcome { .. } => Some("outcome"),
             Self::Space { .. } => Some("mu"),
             Self::Unreadable(_) => None,
         }
@@ -169,7 +182,44 @@ impl RowError {
             Self::Reserved { .. } => "reserved name",
             Self::Unreadable(_) => "unreadable",
             Self::Space { .. } => "another action space",
+            Self::Outcome { .. } => "outcome outside its range",
             Self::Column { error, .. } => error.kind(),
+        }
+    }
+
+    /// What can be done about mistakes of this kind.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Version { .. } => "read it with the egret that wrote it",
+            Self::Missing { .. } => {
+                "fill it in, or name another column; rows without it cannot be used"
+            }
+            Self::NoPropensity => {
+                "log the density of each action as it is drawn; rows without one say nothing of other policies"
+            }
+            Self::PointMassWithDensity { .. } | Self::ApprenticeWithDensity { .. } => {
+                "leave out the density of actions that were not drawn"
+            }
+            Self::LossOfOutcome { .. } => {
+                "leave out the loss, and it is worked out from the outcome"
+            }
+            Self::Number(_) => "mend what writes it; a density of 0 cannot have been drawn",
+            Self::Context(_) => "mend the features; a cell that is empty means missing",
+            Self::Action(_) | Self::Kind(_) => {
+                "widen the space (--space) to all that could have been played, or mend the action"
+            }
+            Self::Word { .. } => "use one of the words that are expected",
+            Self::Time { .. } => "write times as 2026-11-15T12:00:00Z, or leave the column out",
+            Self::Type { .. } | Self::Field { .. } => "mend the cell, or name another column",
+            Self::Reserved { .. } => "rename the column",
+            Self::Outcome { .. } => {
+                "widen the range (--reward-range or --loss-range), or cut off what is outside with LOW,HIGH,clip"
+            }
+            Self::Space { .. } => {
+                "leave --space out, or read the files of each space by themselves"
+            }
+            Self::Unreadable(_) => "mend the row in an editor, or what writes it",
+            Self::Column { error, .. } => error.advice(),
         }
     }
 }

@@ -28,6 +28,14 @@ impl Time {
     /// From the notations that tables have: RFC 3339, the same without an offset, which is UTC, a date, or seconds, milli-,
     /// micro- or nanoseconds since the start of 1970, told apart by their size.
     pub(crate) fn of_any_notation(text: &str) -> Result<Self, TimeError> {
+        // As pandas writes it.
+        if text.len() == "2026-11-15 12:00:00".len() && text.as_bytes()[10] == b' ' {
+            let mut full = text.to_owned() + "Z";
+            full.replace_range(10..11, "T");
+            if let Ok(time) = full.parse() {
+                return Ok(time);
+            }
+        }
         if let Ok(time) = text.parse() {
             return Ok(time);
         }

@@ -156,7 +156,7 @@ fn names_of(header: &ByteRecord) -> Result<Arc<[Arc<str>]>, RowError> {
         names.push(name.into());
     }
     if names.iter().all(|name| name.is_empty()) {
-        return refused("line 1 has no names of columns".to_owned());
+        return refused("line 1 has no names of columns: write them there".to_owned());
     }
     Ok(names.into())
 }

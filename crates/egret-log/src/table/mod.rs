@@ -144,26 +144,45 @@ impl Table {
 pub(crate) const NOT_FROM_PIPES: &str =
     "Parquet has its index at the end, so it is not read from a pipe: save it as a file";
 
-/// Each line is a row. What is inside an object goes by the path to it, with dots, unless the object is a field of a record.
+/// What is inside objects goes by the path to it, with dots, unless the object is a field of a record.
+pub fn flattened(cells: Cells) -> Cells {
+    let nested = |(name, value): &(Arc<str>, FeatureValue)| {
+        matches!(value, FeatureValue::Object(_)) && field::find(name, 0).is_none()
+    };
+    if !cells.iter().any(nested) {
+        return cells;
+    }
+    let mut flat = Cells::new();
+    for cell in cells {
+        if nested(&cell) {
+            let inside = Features::new().with(&*cell.0, cell.1);
+            inside.for_each_leaf(|name, value| flat.push((name.into(), value.clone())));
+        } else {
+            flat.push(cell);
+        }
+    }
+    flat
+}
+
+/// Each line is a row; a list of numbers is a context alone.
 fn lines(input: Input) -> LineSource<Cells> {
     LineSource::new(
         input,
         Box::new(|line, _| {
-            let features: Features = serde_json::from_slice(line).map_err(|error| {
+            let unreadable = |error: serde_json::Error| {
                 let text = error.to_string();
                 let problem = text.split(" at line ").next().unwrap_or_default();
                 RowError::Unreadable(format!("no JSON object: {problem}"))
-            })?;
-            let mut cells = Cells::new();
-            for (name, value) in features.iter() {
-                if matches!(value, FeatureValue::Object(_)) && field::find(name, 0).is_none() {
-                    let nested = Features::new().with(name, value.clone());
-                    nested.for_each_leaf(|name, value| cells.push((name.into(), value.clone())));
-                } else {
-                    cells.push((name.into(), value.clone()));
-                }
+            };
+            if line.trim_ascii_start().starts_with(b"[") {
+                let numbers: FeatureValue = serde_json::from_slice(line).map_err(unreadable)?;
+                return Ok(vec![("context".into(), numbers)]);
             }
-            Ok(cells)
+            let features: Features = serde_json::from_slice(line).map_err(unreadable)?;
+            let cells = features.iter();
+            Ok(cells
+                .map(|(name, value)| (name.into(), value.clone()))
+                .collect())
         }),
     )
 }

@@ -1,5 +1,5 @@
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 
 use crate::escape::escape;
 
@@ -34,14 +34,28 @@ pub struct Section {
     pub after: Vec<String>,
 }
 
+/// Letters that a column of words has at least, on a terminal that is too narrow for all.
+const LEAST: usize = 12;
+/// What surrounds the text of a cell.
+const PADDING: u16 = 2;
+
 impl Section {
-    /// For a terminal.
+    /// For a terminal, as wide as it is. Words are broken over lines where they have to be, numbers never.
     pub fn text(&self) -> String {
+        self.text_within(None)
+    }
+
+    /// For a terminal of so many columns; of the one at hand if none are given.
+    pub fn text_within(&self, columns: Option<u16>) -> String {
         let heads = [&self.title, &self.before].into_iter();
         let heads = heads.filter(|head| !head.is_empty());
         let mut text = String::from("\n");
         text.extend(heads.map(|head| format!("{head}\n")));
-        text += &format!("{}\n", self.table());
+        let mut table = self.table();
+        if let Some(columns) = columns {
+            table.set_width(columns);
+        }
+        text += &format!("{table}\n");
         for line in &self.after {
             text += &format!("{line}\n");
         }
@@ -73,8 +87,18 @@ impl Section {
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_header(&self.header)
             .add_rows(&self.rows);
-        for column in table.column_iter_mut().skip(self.words) {
-            column.set_cell_alignment(CellAlignment::Right);
+        for (place, column) in table.column_iter_mut().enumerate() {
+            if place < self.words {
+                let cells = self.rows.iter().map(|row| row[place].as_str());
+                let longest = cells
+                    .chain([self.header[place].as_str()])
+                    .map(|cell| cell.chars().count());
+                let least = longest.max().unwrap_or(0).min(LEAST) as u16 + PADDING;
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+            } else {
+                column.set_cell_alignment(CellAlignment::Right);
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
         }
         table
     }
@@ -111,5 +135,43 @@ impl Section {
             "{title}{}<div class=\"wide\"><table>\n<thead>\n{header}</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n{after}",
             paragraph(&self.before),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_never_break() {
+        let section = Section {
+            title: "Values".to_owned(),
+            header: ["policy", "verdict", "estimate", "low, high"]
+                .map(String::from)
+                .to_vec(),
+            words: 2,
+            rows: vec![
+                [
+                    "best-of:m=16,model=a/long/path/to/a/model.egret",
+                    "reliable",
+                    "19.653",
+                    "[18.635, 20.672]",
+                ]
+                .map(String::from)
+                .to_vec(),
+            ],
+            ..Section::default()
+        };
+        for columns in [40, 60, 80, 200] {
+            let text = section.text_within(Some(columns));
+            assert!(
+                text.contains("[18.635, 20.672]") && text.contains("19.653"),
+                "{text}"
+            );
+            assert!(text.contains("reliable"), "{text}");
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            let fits = widest.is_some_and(|widest| widest <= usize::from(columns));
+            assert!(fits || columns < 60, "{columns}: {text}");
+        }
     }
 }
