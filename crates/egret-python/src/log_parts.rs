@@ -12,7 +12,8 @@ use pyo3::prelude::*;
 use crate::decision::Decided;
 use crate::error::{LogError, log_error, raised};
 
-/// A file is complete when it is closed. In a folder the next one then begins: its name is the number of its first record.
+/// A file is complete when it is closed. In a folder the next one then begins: its name starts with the number of its
+/// first record.
 pub struct LogParts {
     path: PathBuf,
     /// None where the path is a folder.
@@ -33,15 +34,27 @@ impl LogParts {
             next_seq: 0,
             next_event: 0,
         };
-        if parts.format.is_none() {
-            let failed = |error| LogError::new_err(format!("{}: {error}", path.display()));
-            fs::create_dir_all(path).map_err(failed)?;
-            if 0 < fs::read_dir(path).map_err(failed)?.count() {
-                let log = LogSource::new([path]);
-                let summary = summarize(&SummarizeRequest { log }, &Silent).map_err(log_error)?;
-                parts.next_seq = summary.seq.map_or(0, |seq| seq.last + 1);
-                parts.next_event = summary.next_event.unwrap_or(0);
+        if parts.format.is_some() {
+            if path.exists() {
+                return Err(LogError::new_err(format!(
+                    "{} is there already: name another file, or a folder, in which records go on",
+                    path.display()
+                )));
             }
+            return Ok(parts);
+        }
+        let failed = |error| LogError::new_err(format!("{}: {error}", path.display()));
+        fs::create_dir_all(path).map_err(failed)?;
+        let is_log = |entry: &fs::DirEntry| Format::of_name(&entry.path()).is_some();
+        if fs::read_dir(path)
+            .map_err(failed)?
+            .flatten()
+            .any(|entry| is_log(&entry))
+        {
+            let log = LogSource::new([path]);
+            let summary = summarize(&SummarizeRequest { log }, &Silent).map_err(log_error)?;
+            parts.next_seq = summary.seq.map_or(0, |seq| seq.last + 1);
+            parts.next_event = summary.next_event.unwrap_or(0);
         }
         Ok(parts)
     }
@@ -56,7 +69,8 @@ impl LogParts {
             let writer = match self.format {
                 Some(format) => Writer::create(&self.path, format),
                 None => {
-                    let name = format!("{:012}.parquet", self.next_seq);
+                    // Two programs may write to one folder: neither loses a file to the other.
+                    let name = format!("{:012}-{}.parquet", self.next_seq, std::process::id());
                     Writer::create(self.path.join(name), Format::Parquet)
                 }
             };
