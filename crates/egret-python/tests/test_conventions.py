@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import egret
 import egret.coba
+import egret.obp
 import egret.sklearn
 
 
@@ -66,3 +67,34 @@ def test_an_estimator_of_scikit_learn_learns_the_best_actions():
     pipeline = make_pipeline(StandardScaler(), clone(again))
     pipeline.fit(x, action, policyregressor__outcome=outcome)
     assert pipeline.predict(x[:5]).shape == (5,)
+
+
+def test_feedback_of_obp_is_a_log_and_comes_back(tmp_path):
+    chance = np.random.default_rng(4)
+    count, actions = 5_000, 5
+    propensities = chance.dirichlet(np.ones(actions), count)
+    action = np.array([chance.choice(actions, p=row) for row in propensities])
+    feedback = {
+        "n_rounds": count,
+        "n_actions": actions,
+        "context": chance.random((count, 3)),
+        "action": action,
+        "position": None,
+        "reward": chance.binomial(1, 0.2 + 0.1 * action),
+        "pscore": propensities[np.arange(count), action],
+    }
+    policy = chance.dirichlet(np.ones(actions), count)
+    log = egret.obp.to_log(feedback)
+    found = egret.evaluate(log, {"it": lambda _: egret.obp.densities(feedback, policy[:, :, None])}, estimators=["ips"])
+    # obp's InverseProbabilityWeighting.
+    weights = policy[np.arange(count), action] / feedback["pscore"]
+    assert np.isclose(found.table[0]["estimate"], np.mean(weights * feedback["reward"]), rtol=1e-12)
+
+    with egret.LogWriter(tmp_path / "log.parquet", egret.Items(np.eye(actions)), objective=egret.maximize(0, 1)) as writer:
+        for row in range(100):
+            density = feedback["pscore"][row] * actions
+            writer.write(feedback["context"][row], action=action[row], density=density, outcome=feedback["reward"][row])
+    for source in (tmp_path / "log.parquet", log.slice(0, 100)):
+        again = egret.obp.to_feedback(source, actions)
+        for name in ("context", "action", "reward", "pscore"):
+            assert np.allclose(again[name], feedback[name][:100], rtol=1e-15), name

@@ -38,6 +38,12 @@ def test_own_log(capsys):
     assert found["low"] < truth < found["high"], (found, truth)
 
 
+def test_own_model(monkeypatch):
+    monkeypatch.syspath_prepend(HOME / "examples")
+    rows = {row["policy"]: row for row in load("own_model").main(4_000).table if row["interval"] == "betting"}
+    assert rows["any price"]["high"] < rows["mine"]["estimate"], rows
+
+
 def test_the_examples_of_help(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # The log writer first: it leaves the log that the others read.

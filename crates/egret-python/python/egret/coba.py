@@ -27,7 +27,7 @@ class Learner:
 
     def __init__(self, space: Space, objective: Objective | None = None, **options: Any) -> None:
         self._space = space
-        self._options = {"objective": objective or maximize(0, 1), **options}
+        self._options: dict[str, Any] = {"objective": objective or maximize(0, 1), **options}
         # Made with the first context: coba copies learners before they are used.
         self._model: Model | None = None
 
