@@ -7,6 +7,7 @@
 //! | `Model`, `Decision`                      | `model`, `decision`, and `log_parts` for its log         |
 //! | `LogWriter`                              | `log_writer`                                             |
 //! | `evaluate`, `audit`, `train` and so on   | `jobs`, `text` for their options, `chart` for pictures   |
+//! | `worlds`                                 | `world`                                                  |
 //! | exceptions                               | `error`                                                  |
 
 mod action;
@@ -24,6 +25,7 @@ mod schema;
 mod space;
 mod text;
 mod value;
+mod world;
 
 use pyo3::prelude::*;
 
@@ -52,4 +54,6 @@ mod _egret {
     };
     #[pymodule_export]
     use crate::text::{objective_json, oracle_json, policy_json, space_json};
+    #[pymodule_export]
+    use crate::world::PyWorld;
 }

@@ -19,6 +19,8 @@ With log="events" every event is kept, and the log tells what other policies wou
     logs                LogWriter, summarize, audit
     other policies      evaluate, with best_of, smooth and capped_igw; train, select
     exceptions          EgretError, LogError
+    worlds to play      egret.worlds
+    among others        egret.coba, egret.sklearn, egret.obp
 """
 
 from egret._egret import (

@@ -22,8 +22,10 @@ def to_log(feedback: Mapping[str, Any], *, rewards: tuple[float, float] = (0.0, 
     """The log of a bandit_feedback: a density is n_actions times the propensity. rewards is the range of rewards."""
     import pyarrow
 
+    contexts = np.asarray(feedback["context"], dtype=float)
+    starts = np.arange(len(contexts) + 1) * contexts.shape[1]
     columns = {
-        "context": pyarrow.array(np.asarray(feedback["context"], dtype=float).tolist()),
+        "context": pyarrow.ListArray.from_arrays(pyarrow.array(starts, pyarrow.int32()), contexts.ravel()),
         "action": pyarrow.array(np.asarray(feedback["action"]), type=pyarrow.uint32()),
         "density": np.asarray(feedback["pscore"], dtype=float) * feedback["n_actions"],
         "outcome": np.asarray(feedback["reward"], dtype=float),
