@@ -5,6 +5,7 @@
 //! | contexts and actions                     | `context`, `action`, `array`, `value`                    |
 //! | `Interval`, `maximize`, `Schema`         | `space`, `objective`, `schema`                           |
 //! | `Model`, `Decision`                      | `model`, `decision`, and `log_parts` for its log         |
+//! | `FunctionModel`                          | `function_model`                                         |
 //! | `LogWriter`                              | `log_writer`                                             |
 //! | `evaluate`, `audit`, `train` and so on   | `jobs`, `text` for their options, `chart` for pictures   |
 //! | `worlds`                                 | `world`                                                  |
@@ -16,6 +17,7 @@ mod chart;
 mod context;
 mod decision;
 mod error;
+mod function_model;
 mod jobs;
 mod log_parts;
 mod log_writer;
@@ -37,6 +39,8 @@ mod _egret {
     use crate::decision::{PyDecision, PyDecisions};
     #[pymodule_export]
     use crate::error::{EgretError, LogError};
+    #[pymodule_export]
+    use crate::function_model::PyFunctionModel;
     #[pymodule_export]
     use crate::jobs::run;
     #[pymodule_export]

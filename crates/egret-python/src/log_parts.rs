@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use egret::{ActionKind, AnyModel, EventLog, Outcome, for_kind};
+use egret::{ActionKind, AnyModel, EventLog, ModelSpec, Outcome, for_kind};
 use egret_jobs::summarize::{SummarizeRequest, summarize};
 use egret_jobs::{LogSource, Silent};
 use egret_log::{Format, Record, Writer};
@@ -79,26 +79,36 @@ impl LogParts {
         Ok(self.writer.as_mut().expect("just opened"))
     }
 
-    /// Appends an event; a file that begins with it notes the model as it is.
+    /// Appends an event of a model; a file that begins with it notes the model as it is.
     pub fn append(
         &mut self,
         model: &AnyModel,
         decided: &Decided,
         outcome: Option<Outcome>,
     ) -> PyResult<()> {
-        let Decided {
-            x, decision, spec, ..
-        } = decided;
-        let spec = spec.as_deref().unwrap_or(model.spec());
-        let begins = self.writer.is_none();
-        let writer = self.writer()?;
-        let written = for_kind!(model.kind(), A => {
-            if begins {
+        if self.writer.is_none() {
+            let writer = self.writer()?;
+            for_kind!(model.kind(), A => {
                 EventLog::<A>::begin(writer, model.typed().expect("its own kind"));
-            }
-            let decision = decision.clone().map_action(|action| A::from_any(&action));
-            let action = decision.action.clone().map_err(raised)?;
-            EventLog::<A>::append(writer, spec, x, &decision.map_action(|_| action), outcome)
+            });
+        }
+        let spec = decided.spec.as_deref().unwrap_or(model.spec());
+        self.append_as(spec, decided, outcome)
+    }
+
+    /// Appends an event of whatever this describes.
+    pub fn append_as(
+        &mut self,
+        spec: &ModelSpec,
+        decided: &Decided,
+        outcome: Option<Outcome>,
+    ) -> PyResult<()> {
+        let Decided { x, decision, .. } = decided;
+        let writer = self.writer()?;
+        let written = for_kind!(spec.space.kind(), A => {
+            let action = A::from_any(&decision.action).map_err(raised)?;
+            let decision = decision.clone().map_action(|_| action);
+            EventLog::<A>::append(writer, spec, x, &decision, outcome)
         });
         written.map_err(log_error)?;
         self.next_seq += 1;

@@ -5,6 +5,8 @@ import importlib.util
 import re
 from pathlib import Path
 
+import pytest
+
 import egret
 
 HOME = Path(__file__).parent.parent
@@ -61,10 +63,12 @@ def test_the_examples_of_help(tmp_path, monkeypatch):
     assert 10 <= examples
 
 
-def test_the_program_of_the_readme(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["README.md", "docs/python.md"])
+def test_the_programs_of_the_guide(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    readme = (HOME.parent.parent / "README.md").read_text(encoding="utf-8")
-    programs = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    text = (HOME.parent.parent / name).read_text(encoding="utf-8")
+    programs = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert programs
+    known: dict[str, object] = {}
     for program in programs:
-        exec(compile(program, "README.md", "exec"), {})
+        exec(compile(program, name, "exec"), known)

@@ -12,7 +12,7 @@ With log="events" every event is kept, and the log tells what other policies wou
 
 >>> egret.evaluate("events", {"blind": "uniform"})  # doctest: +SKIP
 
-    decide and learn    Model, Decision, Decisions
+    decide and learn    Model, Decision, Decisions; FunctionModel by a function of your own
     action spaces       Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Items
     outcomes            maximize, minimize
     named features      Schema
@@ -29,6 +29,7 @@ from egret._egret import (
     Decision,
     Decisions,
     EgretError,
+    FunctionModel,
     Interval,
     Items,
     LogError,
@@ -56,6 +57,7 @@ __all__ = [
     "Decisions",
     "EgretError",
     "Evaluation",
+    "FunctionModel",
     "Interval",
     "Items",
     "LogError",
