@@ -6,7 +6,7 @@ use crate::virtual_env::VirtualEnv;
 use crate::workspace::Workspace;
 
 /// Installs the Python package as a user does, with `pip install .`, in a fresh environment, and tests it there: pytest, with
-/// the command beside it in EGRET, and mypy.
+/// the command beside it in EGRET, and mypy, also that the stubs are as the module is.
 pub fn check(workspace: &Workspace) -> Result<()> {
     let home = workspace.target.join("package");
     let environment = VirtualEnv::at(home.join("venv"));
@@ -29,5 +29,6 @@ pub fn check(workspace: &Workspace) -> Result<()> {
     };
     let cache = format!("--cache-dir={}", home.join("mypy").display());
     run(&["mypy", "--strict", &cache, "python/egret", "examples"])?;
+    run(&["mypy.stubtest", "egret._egret"])?;
     run(&["pytest", "-q", "-p", "no:cacheprovider", "tests"])
 }

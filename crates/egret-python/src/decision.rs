@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use egret::{AnyAction, Context, Decision, Kind, ModelSpec, for_kind};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyList};
 
 use crate::action;
 use crate::array::array;
@@ -199,6 +200,11 @@ impl PyDecisions {
                 self.0.len()
             ))),
         }
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let decisions = self.0.iter().cloned().map(PyDecision);
+        PyList::new(py, decisions.collect::<Vec<_>>())?.try_iter()
     }
 
     fn __repr__(&self) -> String {

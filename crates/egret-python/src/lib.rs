@@ -5,8 +5,10 @@
 //! | contexts and actions                     | `context`, `action`, `array`, `value`                    |
 //! | `Interval`, `maximize`, `Schema`         | `space`, `objective`, `schema`                           |
 //! | `Model`, `Decision`                      | `model`, `decision`, and `log_parts` for its log         |
+//! | `FunctionModel`                          | `function_model`                                         |
 //! | `LogWriter`                              | `log_writer`                                             |
 //! | `evaluate`, `audit`, `train` and so on   | `jobs`, `text` for their options, `chart` for pictures   |
+//! | `worlds`                                 | `world`                                                  |
 //! | exceptions                               | `error`                                                  |
 
 mod action;
@@ -15,6 +17,7 @@ mod chart;
 mod context;
 mod decision;
 mod error;
+mod function_model;
 mod jobs;
 mod log_parts;
 mod log_writer;
@@ -24,6 +27,7 @@ mod schema;
 mod space;
 mod text;
 mod value;
+mod world;
 
 use pyo3::prelude::*;
 
@@ -35,6 +39,8 @@ mod _egret {
     use crate::decision::{PyDecision, PyDecisions};
     #[pymodule_export]
     use crate::error::{EgretError, LogError};
+    #[pymodule_export]
+    use crate::function_model::PyFunctionModel;
     #[pymodule_export]
     use crate::jobs::run;
     #[pymodule_export]
@@ -52,4 +58,6 @@ mod _egret {
     };
     #[pymodule_export]
     use crate::text::{objective_json, oracle_json, policy_json, space_json};
+    #[pymodule_export]
+    use crate::world::PyWorld;
 }

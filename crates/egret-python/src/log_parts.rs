@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use egret::{ActionKind, AnyModel, EventLog, Outcome, for_kind};
+use egret::{ActionKind, AnyModel, EventLog, ModelSpec, Outcome, for_kind};
 use egret_jobs::summarize::{SummarizeRequest, summarize};
 use egret_jobs::{LogSource, Silent};
 use egret_log::{Format, Record, Writer};
@@ -12,7 +12,8 @@ use pyo3::prelude::*;
 use crate::decision::Decided;
 use crate::error::{LogError, log_error, raised};
 
-/// A file is complete when it is closed. In a folder the next one then begins: its name is the number of its first record.
+/// A file is complete when it is closed. In a folder the next one then begins: its name starts with the number of its
+/// first record.
 pub struct LogParts {
     path: PathBuf,
     /// None where the path is a folder.
@@ -33,15 +34,27 @@ impl LogParts {
             next_seq: 0,
             next_event: 0,
         };
-        if parts.format.is_none() {
-            let failed = |error| LogError::new_err(format!("{}: {error}", path.display()));
-            fs::create_dir_all(path).map_err(failed)?;
-            if 0 < fs::read_dir(path).map_err(failed)?.count() {
-                let log = LogSource::new([path]);
-                let summary = summarize(&SummarizeRequest { log }, &Silent).map_err(log_error)?;
-                parts.next_seq = summary.seq.map_or(0, |seq| seq.last + 1);
-                parts.next_event = summary.next_event.unwrap_or(0);
+        if parts.format.is_some() {
+            if path.exists() {
+                return Err(LogError::new_err(format!(
+                    "{} is there already: name another file, or a folder, in which records go on",
+                    path.display()
+                )));
             }
+            return Ok(parts);
+        }
+        let failed = |error| LogError::new_err(format!("{}: {error}", path.display()));
+        fs::create_dir_all(path).map_err(failed)?;
+        let is_log = |entry: &fs::DirEntry| Format::of_name(&entry.path()).is_some();
+        if fs::read_dir(path)
+            .map_err(failed)?
+            .flatten()
+            .any(|entry| is_log(&entry))
+        {
+            let log = LogSource::new([path]);
+            let summary = summarize(&SummarizeRequest { log }, &Silent).map_err(log_error)?;
+            parts.next_seq = summary.seq.map_or(0, |seq| seq.last + 1);
+            parts.next_event = summary.next_event.unwrap_or(0);
         }
         Ok(parts)
     }
@@ -56,7 +69,8 @@ impl LogParts {
             let writer = match self.format {
                 Some(format) => Writer::create(&self.path, format),
                 None => {
-                    let name = format!("{:012}.parquet", self.next_seq);
+                    // Two programs may write to one folder: neither loses a file to the other.
+                    let name = format!("{:012}-{}.parquet", self.next_seq, std::process::id());
                     Writer::create(self.path.join(name), Format::Parquet)
                 }
             };
@@ -65,26 +79,36 @@ impl LogParts {
         Ok(self.writer.as_mut().expect("just opened"))
     }
 
-    /// Appends an event; a file that begins with it notes the model as it is.
+    /// Appends an event of a model; a file that begins with it notes the model as it is.
     pub fn append(
         &mut self,
         model: &AnyModel,
         decided: &Decided,
         outcome: Option<Outcome>,
     ) -> PyResult<()> {
-        let Decided {
-            x, decision, spec, ..
-        } = decided;
-        let spec = spec.as_deref().unwrap_or(model.spec());
-        let begins = self.writer.is_none();
-        let writer = self.writer()?;
-        let written = for_kind!(model.kind(), A => {
-            if begins {
+        if self.writer.is_none() {
+            let writer = self.writer()?;
+            for_kind!(model.kind(), A => {
                 EventLog::<A>::begin(writer, model.typed().expect("its own kind"));
-            }
-            let decision = decision.clone().map_action(|action| A::from_any(&action));
-            let action = decision.action.clone().map_err(raised)?;
-            EventLog::<A>::append(writer, spec, x, &decision.map_action(|_| action), outcome)
+            });
+        }
+        let spec = decided.spec.as_deref().unwrap_or(model.spec());
+        self.append_as(spec, decided, outcome)
+    }
+
+    /// Appends an event of whatever this describes.
+    pub fn append_as(
+        &mut self,
+        spec: &ModelSpec,
+        decided: &Decided,
+        outcome: Option<Outcome>,
+    ) -> PyResult<()> {
+        let Decided { x, decision, .. } = decided;
+        let writer = self.writer()?;
+        let written = for_kind!(spec.space.kind(), A => {
+            let action = A::from_any(&decision.action).map_err(raised)?;
+            let decision = decision.clone().map_action(|_| action);
+            EventLog::<A>::append(writer, spec, x, &decision, outcome)
         });
         written.map_err(log_error)?;
         self.next_seq += 1;

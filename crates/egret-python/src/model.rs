@@ -454,7 +454,6 @@ impl PyModel {
 
     /// Chooses an action for each context, in parallel: an array, a sparse matrix, a table of pandas, polars, pyarrow or
     /// DuckDB, or a sequence. The decisions are those that decide would have made one by one.
-    #[pyo3(name = "decide_batch")]
     fn decide_batch(&self, py: Python<'_>, xs: &Bound<'_, PyAny>) -> PyResult<PyDecisions> {
         let xs = contexts(xs)?;
         Ok(PyDecisions(py.detach(|| self.0.decide(xs, None))?))

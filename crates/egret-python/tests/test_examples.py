@@ -5,6 +5,8 @@ import importlib.util
 import re
 from pathlib import Path
 
+import pytest
+
 import egret
 
 HOME = Path(__file__).parent.parent
@@ -38,6 +40,12 @@ def test_own_log(capsys):
     assert found["low"] < truth < found["high"], (found, truth)
 
 
+def test_own_model(monkeypatch):
+    monkeypatch.syspath_prepend(HOME / "examples")
+    rows = {row["policy"]: row for row in load("own_model").main(4_000).table if row["interval"] == "betting"}
+    assert rows["any price"]["high"] < rows["mine"]["estimate"], rows
+
+
 def test_the_examples_of_help(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # The log writer first: it leaves the log that the others read.
@@ -55,10 +63,12 @@ def test_the_examples_of_help(tmp_path, monkeypatch):
     assert 10 <= examples
 
 
-def test_the_program_of_the_readme(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["README.md", "docs/python.md"])
+def test_the_programs_of_the_guide(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    readme = (HOME.parent.parent / "README.md").read_text(encoding="utf-8")
-    programs = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    text = (HOME.parent.parent / name).read_text(encoding="utf-8")
+    programs = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert programs
+    known: dict[str, object] = {}
     for program in programs:
-        exec(compile(program, "README.md", "exec"), {})
+        exec(compile(program, name, "exec"), known)

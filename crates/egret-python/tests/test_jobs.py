@@ -42,7 +42,7 @@ def test_evaluation_is_that_of_the_command(sold, command):
     assert {"dr", "sndr", "snips", "ips"} == {row["estimator"] for row in here.table}
     frame = here.to_frame()
     assert len(frame) == len(here.table) and frame["n"].max() == 1_000
-    assert "blind" in repr(here) and "estimate" in repr(here)
+    assert "would have earned" in repr(here) and "blind" in repr(here) and "estimate" in repr(here)
     page = here._repr_html_()
     assert "<svg" in page and "<table>" in page and "best" in page
     assert here.to_dict()["level"] == 0.95

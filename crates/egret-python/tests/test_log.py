@@ -21,8 +21,8 @@ def test_the_log_of_a_model_replays_to_the_bit(command, tmp_path):
                 model.learn(decision, revenue(n, decision.action))
             if n == 150:
                 model.flush()
-    parts = sorted(path.name for path in (tmp_path / "events").iterdir())
-    assert parts == ["000000000000.parquet", "000000000136.parquet"]
+    parts = sorted(path.name.split("-")[0] for path in (tmp_path / "events").iterdir())
+    assert parts == ["000000000000", "000000000136"]
     found = json.loads(
         command("audit", tmp_path / "events", "--model", tmp_path / "start.egret", "--relearn", "--json")
     )
@@ -76,6 +76,15 @@ def test_somebody_elses_decisions_are_logged(command, tmp_path):
     assert here.table == rows
     stats = json.loads(command("log", "stats", file, "--json"))
     assert stats["extras"] == {"label": 100, "q_mine": 100}
+
+
+def test_a_log_is_not_overwritten(tmp_path):
+    shop(2, log=tmp_path / "log.jsonl").close()
+    with pytest.raises(egret.LogError, match="there already"):
+        shop(2, log=tmp_path / "log.jsonl")
+    (tmp_path / "notes.txt").write_text("a folder with other files is a log too")
+    shop(2, log=tmp_path).close()
+    assert egret.summarize(tmp_path).rows == 4
 
 
 def test_a_log_that_cannot_be_written_is_told(tmp_path):

@@ -204,7 +204,8 @@ impl NoisyWorld {
         NOISY_WORLDS.into_iter().find(|world| world.name == name)
     }
 
-    fn interval(&self) -> Interval {
+    /// Its actions.
+    pub fn interval(&self) -> Interval {
         Interval::new(self.actions.0, self.actions.1).expect("low < high")
     }
 }

@@ -12,13 +12,15 @@ With log="events" every event is kept, and the log tells what other policies wou
 
 >>> egret.evaluate("events", {"blind": "uniform"})  # doctest: +SKIP
 
-    decide and learn    Model, Decision, Decisions
+    decide and learn    Model, Decision, Decisions; FunctionModel by a function of your own
     action spaces       Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Items
     outcomes            maximize, minimize
     named features      Schema
     logs                LogWriter, summarize, audit
     other policies      evaluate, with best_of, smooth and capped_igw; train, select
     exceptions          EgretError, LogError
+    worlds to play      egret.worlds
+    among others        egret.coba, egret.sklearn, egret.obp
 """
 
 from egret._egret import (
@@ -27,6 +29,7 @@ from egret._egret import (
     Decision,
     Decisions,
     EgretError,
+    FunctionModel,
     Interval,
     Items,
     LogError,
@@ -54,6 +57,7 @@ __all__ = [
     "Decisions",
     "EgretError",
     "Evaluation",
+    "FunctionModel",
     "Interval",
     "Items",
     "LogError",

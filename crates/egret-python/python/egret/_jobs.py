@@ -396,4 +396,4 @@ def _write_parquet(table: Any, file: str, space: Space | None, objective: Object
         told[b"egret.mu"] = _egret.space_json(str(space)).encode()
     if objective is not None:
         told[b"egret.objective"] = _egret.objective_json(str(objective)).encode()
-    pyarrow.parquet.write_table(table.replace_schema_metadata(told), file)
+    pyarrow.parquet.write_table(table.replace_schema_metadata(told), file, compression="none", use_dictionary=False)

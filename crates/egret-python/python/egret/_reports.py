@@ -70,7 +70,8 @@ class Report:
         head = row([heading for heading, _ in self.columns], "th")
         body = "".join(row(cells, "td") for cells in self._cells())
         remarks = "".join(f"<p>{html.escape(remark)}</p>" for remark in self.remarks)
-        return f"<h4>{html.escape(self.title)}</h4>{self.svg or ''}<table>{head}{body}</table>{remarks}"
+        picture = f"<div style='overflow-x: auto'>{self.svg or ''}</div>"
+        return f"<h4>{html.escape(self.title)}</h4>{picture}<table>{head}{body}</table>{remarks}"
 
     def _cells(self) -> list[list[str]]:
         return [[_cell(row.get(key)) for _, key in self.columns] for row in self.table]
@@ -79,7 +80,6 @@ class Report:
 class Evaluation(Report):
     """What other policies would have earned, or lost. A row has an estimate, its interval, and a verdict on it."""
 
-    title = "What other policies would have earned or lost"
     columns = (
         ("policy", "policy"),
         ("estimator", "estimator"),
@@ -91,6 +91,11 @@ class Evaluation(Report):
         ("effective", "ess"),
         ("verdict", "verdict_kind"),
     )
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        done = "earned" if _noun(self._data) == "reward" else "lost"
+        return f"What other policies would have {done}"
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -112,7 +117,7 @@ class Evaluation(Report):
         if not rows:
             return None
         subtitle = f"{self._data['level']:.0%} intervals"
-        return _egret.interval_chart("Value of each policy", subtitle, "mean outcome", rows)
+        return _egret.interval_chart("Value of each policy", subtitle, f"mean {_noun(self._data)}", rows)
 
 
 class Audit(Report):
@@ -255,7 +260,12 @@ class Selection(_WithModel):
         rows = [row for row in rows if all(_is_finite(value) for value in row[2:])]
         if not rows:
             return None
-        return _egret.interval_chart(self.title, "they hold for all at once", "mean outcome", rows)
+        return _egret.interval_chart(self.title, "they hold for all at once", f"mean {_noun(self._data)}", rows)
+
+
+def _noun(data: dict[str, Any]) -> str:
+    """What outcomes are called."""
+    return "reward" if data["objective"]["direction"] == "maximize" else "loss"
 
 
 def _is_finite(value: Any) -> bool:

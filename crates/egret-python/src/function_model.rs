@@ -1,0 +1,255 @@
+//! A model of the outcomes that is the user's own function.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use egret::{
+    ActionKind, AnyAction, Batch, Context, DecideError, Decision, FunctionOracle, Learner, Loss,
+    ModelSpec, Objective, Settings, for_kind,
+};
+use pyo3::prelude::*;
+
+use crate::action;
+use crate::context::{context, contexts};
+use crate::decision::{Decided, PyDecision, PyDecisions};
+use crate::error::{EgretError, raised};
+use crate::log_parts::LogParts;
+use crate::objective::PyObjective;
+use crate::space::PySpace;
+use crate::value::to_object;
+
+/// Explores by a function of your own, of scikit-learn, PyTorch or by hand: predict(x, actions) gives the predicted outcome
+/// of each action, in the units of the objective.
+///
+/// x is the context as a dict or a list of numbers, actions an array with a number, an item or a row of numbers for each.
+/// Every action keeps a positive density, so that the log evaluates any policy. learn counts outcomes, with which exploration
+/// shrinks, and does not change the function: fit a new one, to the log or to what you keep, and make another
+/// FunctionModel, from next_event on.
+///
+/// Other arguments are those of Model. Decisions are equal to the bit as far as your function is.
+///
+/// >>> def predict(x, prices):
+/// ...     return 50 - abs(prices - x["worth"])
+/// >>> shop = egret.FunctionModel(egret.Interval(5, 50), predict, objective=egret.maximize(0, 50))
+/// >>> abs(shop.best({"worth": 20}) - 20) < 0.5
+/// True
+#[pyclass(frozen, module = "egret", name = "FunctionModel")]
+pub struct PyFunctionModel {
+    explorer: RwLock<Box<dyn Explores>>,
+    spec: Arc<ModelSpec>,
+    next_event: AtomicU64,
+    parts: Mutex<Option<LogParts>>,
+    failure: Failure,
+}
+
+/// What the function raised.
+type Failure = Arc<Mutex<Option<PyErr>>>;
+
+/// A learner, without the type of its actions.
+trait Explores: Send + Sync {
+    fn decide_batch(
+        &self,
+        events: &[(u64, &Context)],
+    ) -> Vec<Result<Decision<AnyAction>, DecideError>>;
+    fn best(&self, x: &Context) -> Result<AnyAction, DecideError>;
+    fn learn(&mut self, x: &Context, decision: &Decision<AnyAction>, loss: Loss) -> PyResult<()>;
+}
+
+impl<A: ActionKind> Explores for Learner<Context, A> {
+    fn decide_batch(
+        &self,
+        events: &[(u64, &Context)],
+    ) -> Vec<Result<Decision<AnyAction>, DecideError>> {
+        // One by one: the function has the interpreter to itself anyway.
+        let decided = events.iter().map(|&(event, x)| self.decide(event, x));
+        decided
+            .map(|decision| Ok(decision?.map_action(Into::into)))
+            .collect()
+    }
+
+    fn best(&self, x: &Context) -> Result<AnyAction, DecideError> {
+        Ok(self.best(x)?.into())
+    }
+
+    fn learn(&mut self, x: &Context, decision: &Decision<AnyAction>, loss: Loss) -> PyResult<()> {
+        let action = A::from_any(&decision.action).map_err(raised)?;
+        let decision = decision.clone().map_action(|_| action);
+        self.learn(&decision.observed(x, loss)).map_err(raised)
+    }
+}
+
+fn explorer<A: ActionKind>(
+    spec: &ModelSpec,
+    settings: Settings,
+    predict: Py<PyAny>,
+    failure: Failure,
+) -> PyResult<Box<dyn Explores>> {
+    let objective = spec.objective.clipped();
+    let oracle = FunctionOracle::new(move |x: &Context, actions: &A::Batch, out: &mut [f64]| {
+        match predicted::<A>(&predict, objective, x, actions) {
+            Ok(losses) => out.copy_from_slice(&losses),
+            Err(error) => {
+                // NaN ends the decision, and the error is raised then.
+                out.fill(f64::NAN);
+                let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                failure.get_or_insert(error);
+            }
+        }
+    });
+    let measure = A::measure(&spec.space).map_err(raised)?;
+    let learner = Learner::new(measure, Box::new(oracle), settings).map_err(raised)?;
+    Ok(Box::new(learner))
+}
+
+/// The losses that the function predicts.
+fn predicted<A: ActionKind>(
+    predict: &Py<PyAny>,
+    objective: Objective,
+    x: &Context,
+    actions: &A::Batch,
+) -> PyResult<Vec<f64>> {
+    Python::attach(|py| {
+        let count = actions.len();
+        let many: Vec<AnyAction> = (0..count).map(|place| actions.get(place).into()).collect();
+        let many = action::many_to_python(py, &many.iter().collect::<Vec<_>>())?;
+        let outcomes: Vec<f64> = predict.call1(py, (to_object(py, x)?, many))?.extract(py)?;
+        if outcomes.len() != count {
+            return Err(EgretError::new_err(format!(
+                "predict gave {} outcomes for {count} actions",
+                outcomes.len()
+            )));
+        }
+        let loss = |outcome: f64| Ok(objective.loss(outcome).map_err(raised)?.get());
+        outcomes.into_iter().map(loss).collect()
+    })
+}
+
+impl PyFunctionModel {
+    /// What was asked of the learner, or what the function raised.
+    fn told<T>(&self, answer: Result<T, DecideError>) -> PyResult<T> {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        match failure.take() {
+            Some(error) => Err(error),
+            None => answer.map_err(raised),
+        }
+    }
+
+    fn decide_all(&self, xs: Vec<Context>) -> PyResult<Vec<Arc<Decided>>> {
+        let count = xs.len() as u64;
+        let first = self.next_event.fetch_add(count, Ordering::Relaxed);
+        let explorer = self.explorer.read().unwrap_or_else(PoisonError::into_inner);
+        let decided = explorer.decide_batch(&(first..).zip(&xs).collect::<Vec<_>>());
+        let decided = self.told(decided.into_iter().collect::<Result<Vec<_>, _>>())?;
+        let decided = xs.into_iter().zip(decided);
+        let spec = || Some(self.spec.clone());
+        Ok(decided
+            .map(|(x, decision)| Arc::new(Decided::new(x, decision, spec())))
+            .collect())
+    }
+
+    fn with_log<R>(&self, run: impl FnOnce(&mut Option<LogParts>) -> R) -> R {
+        run(&mut self.parts.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[pymethods]
+impl PyFunctionModel {
+    #[new]
+    #[pyo3(signature = (space, predict, *, objective=None, seed=0, next_event=0, log=None))]
+    fn new(
+        space: PySpace,
+        predict: Py<PyAny>,
+        objective: Option<PyObjective>,
+        seed: u64,
+        next_event: u64,
+        log: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let objective = objective.map_or(Objective::LOSS, |objective| objective.0);
+        let spec =
+            ModelSpec::from_parts(space.space, space.embeddings, 0).with_objective(objective);
+        let settings = Settings::default().with_seed(seed);
+        let failure = Failure::default();
+        let explorer = for_kind!(spec.space.kind(), A => {
+            explorer::<A>(&spec, settings, predict, failure.clone())
+        })?;
+        let parts = log.map(|path| LogParts::open(&path)).transpose()?;
+        let used = parts.as_ref().map_or(0, LogParts::next_event);
+        Ok(Self {
+            explorer: RwLock::new(explorer),
+            spec: Arc::new(spec),
+            next_event: AtomicU64::new(next_event.max(used)),
+            parts: Mutex::new(parts),
+            failure,
+        })
+    }
+
+    /// Chooses an action for a context.
+    fn decide(&self, py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<PyDecision> {
+        let x = context(x)?;
+        let decided = py.detach(|| self.decide_all(vec![x]))?;
+        Ok(PyDecision(decided.into_iter().next().expect("one for one")))
+    }
+
+    /// Chooses an action for each of many contexts.
+    fn decide_batch(&self, py: Python<'_>, xs: &Bound<'_, PyAny>) -> PyResult<PyDecisions> {
+        let xs = contexts(xs)?;
+        Ok(PyDecisions(py.detach(|| self.decide_all(xs))?))
+    }
+
+    /// The action with the best predicted outcome in a context.
+    fn best<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let x = context(x)?;
+        let best = py.detach(|| {
+            let explorer = self.explorer.read().unwrap_or_else(PoisonError::into_inner);
+            self.told(explorer.best(&x))
+        })?;
+        action::to_python(py, &best)
+    }
+
+    /// Takes the outcome of a decision, and logs both if there is a log: the more outcomes, the less it explores. None: no
+    /// outcome will come.
+    #[pyo3(signature = (decision, outcome))]
+    fn learn(&self, py: Python<'_>, decision: &PyDecision, outcome: Option<f64>) -> PyResult<()> {
+        let decided = &decision.0;
+        let objective = self.spec.objective;
+        let outcome = outcome.map(|value| objective.outcome(value)).transpose();
+        let outcome = outcome.map_err(raised)?;
+        decided.close()?;
+        let taken = py.detach(|| {
+            let mut explorer = self
+                .explorer
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            self.with_log(|parts| match parts {
+                Some(parts) => parts.append_as(&self.spec, decided, outcome),
+                None => Ok(()),
+            })?;
+            match outcome {
+                Some(outcome) => explorer.learn(&decided.x, &decided.decision, outcome.loss),
+                None => Ok(()),
+            }
+        });
+        taken.inspect_err(|_| decided.reopen())
+    }
+
+    /// Completes the log.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.with_log(|parts| parts.as_mut().map_or(Ok(()), LogParts::close)))
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.close(py)
+    }
+
+    /// The number of the next event.
+    #[getter]
+    fn next_event(&self) -> u64 {
+        self.next_event.load(Ordering::Relaxed)
+    }
+}
