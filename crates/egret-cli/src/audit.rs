@@ -79,7 +79,7 @@ pub fn audit(args: &AuditArgs) -> Result<(String, bool)> {
     }
     let findings = &report.findings;
     let tests: Vec<&TestRow> = findings.tests.iter().chain([&findings.together]).collect();
-    let text = args.format.print(&report, &tests, &section(&report))?;
+    let text = args.format.print(&report, &tests, &[section(&report)])?;
     Ok((text, report.findings.alarm))
 }
 

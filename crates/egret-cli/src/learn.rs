@@ -134,7 +134,7 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
         report: &report,
         model: &args.output,
     };
-    args.format.print(&whole, &report.epochs, &section)
+    args.format.print(&whole, &report.epochs, &[section])
 }
 
 /// Learns from a model on, writes what it became, and returns what to print.

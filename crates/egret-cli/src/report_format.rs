@@ -25,12 +25,12 @@ impl FormatArgs {
         self.json || self.csv
     }
 
-    /// The report: `whole` as JSON, `rows` as CSV, the section for people.
+    /// The report: `whole` as JSON, `rows` as CSV, the sections for people.
     pub fn print<R: Serialize>(
         &self,
         whole: &impl Serialize,
         rows: &[R],
-        section: &Section,
+        sections: &[Section],
     ) -> Result<String> {
         if self.json {
             return Ok(serde_json::to_string(whole)? + "\n");
@@ -38,11 +38,11 @@ impl FormatArgs {
         if self.csv {
             return csv(rows);
         }
-        Ok(if self.markdown {
-            section.markdown()
-        } else {
-            section.text()
-        })
+        let print = match self.markdown {
+            true => Section::markdown,
+            false => Section::text,
+        };
+        Ok(sections.iter().map(print).collect())
     }
 }
 

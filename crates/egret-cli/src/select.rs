@@ -109,7 +109,7 @@ pub fn select(args: &SelectArgs) -> Result<String> {
     }
     let candidates = &report.candidates;
     args.format
-        .print(candidates, candidates, &section(args, &report))
+        .print(candidates, candidates, &[section(args, &report)])
 }
 
 fn candidates(args: &SelectArgs) -> Result<Vec<CandidateRequest>> {

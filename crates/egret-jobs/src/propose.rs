@@ -395,10 +395,7 @@ impl Guess {
                 .rank(&["price", "bid", "dose", "amount", "budget"])
                 .is_none()
         {
-            Space::Items {
-                count: column.high as usize + 1,
-                weights: None,
-            }
+            Space::items(column.high as usize + 1, None)
         } else {
             let (low, high) = around(column.low, column.high);
             Space::Interval { low, high }

@@ -40,8 +40,8 @@ impl PySpace {
     #[getter]
     fn embeddings<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let rows = self.embeddings.as_ref().map(|rows| {
-            let rows: Vec<&[f64]> = rows.values().chunks(rows.dim()).collect();
-            array(py, rows, "float64")
+            let rows: Vec<&[f32]> = rows.values().chunks(rows.dim()).collect();
+            array(py, rows, "float32")
         });
         rows.transpose()
     }

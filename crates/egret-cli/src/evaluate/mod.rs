@@ -1,8 +1,10 @@
 //! `egret ope`, also called `egret evaluate`: from flags to a request, from the report to a table and pictures.
 //!
-//! [`OpeArgs`] are the flags and [`ope`] runs them. `figures` draws; the job itself is `egret_jobs::evaluate`.
+//! [`OpeArgs`] are the flags and [`ope`] runs them. `further` has the tables of parts, other outcomes and quantiles, `figures`
+//! draws; the job itself is `egret_jobs::evaluate`.
 
 mod figures;
+mod further;
 
 pub use figures::{ForestRow, forest};
 
@@ -12,7 +14,9 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use egret::{Direction, Objective};
 use egret_jobs::NamedPolicy;
-use egret_jobs::evaluate::{EvaluateReport, EvaluateRequest, EvaluationRow, Predictions, evaluate};
+use egret_jobs::evaluate::{
+    EvaluateReport, EvaluateRequest, EvaluationRow, FurtherOutcome, PartsBy, Predictions, evaluate,
+};
 use egret_offline::{Estimator, IntervalKind, VerdictKind};
 use egret_report::Section;
 use egret_report::numerals::{percent, thousands};
@@ -48,12 +52,30 @@ pub struct OpeArgs {
     /// Intervals hold for all policies at once: use it to choose among them
     #[arg(long)]
     simultaneous: bool,
-    /// Also report the difference of each policy to the one of this name
+    /// Also report the difference of each policy to the one of this name; logged is the policy that made the log
     #[arg(long, value_name = "NAME")]
     against: Option<String>,
     /// Only events from this sequence number on: evaluate a model on events it has not learned from
     #[arg(long, value_name = "SEQ")]
     from_seq: Option<u64>,
+    /// Only events before this sequence number
+    #[arg(long, value_name = "SEQ")]
+    to_seq: Option<u64>,
+    /// Also evaluate each value of this field by itself: a field of contexts, or a column, such as a segment of customers
+    #[arg(long, value_name = "FIELD")]
+    by: Option<String>,
+    /// Also evaluate each N events by themselves: how values move with time
+    #[arg(long, value_name = "N", conflicts_with = "by")]
+    window: Option<u64>,
+    /// Also value another outcome of the same events, in its own units, as in returns=minimize:0,50; may be given many times
+    #[arg(long = "outcome", value_name = "COLUMN=OBJECTIVE")]
+    outcomes: Vec<FurtherOutcome>,
+    /// Also report quantiles of the outcome under each policy: 0.5 is the median
+    #[arg(long, value_delimiter = ',', value_name = "SHARES")]
+    quantiles: Vec<f64>,
+    /// Also report the mean of the worst share of outcomes, as in 0.1 (conditional value at risk)
+    #[arg(long, value_delimiter = ',', value_name = "SHARES")]
+    worst: Vec<f64>,
     /// Predictions of outcomes from a saved model, for dm, dr and their kin; it must not have learned from this log
     #[arg(long, value_name = "FILE", conflicts_with = "predicted")]
     model: Option<PathBuf>,
@@ -89,6 +111,7 @@ pub struct OpeArgs {
 pub const HELP: &str = "\
 Policies, each optionally as NAME=POLICY:
   uniform                            any action, by the reference measure
+  logged                             the policy that made the log: every weight is 1
   best-of:m=16,model=FILE            the best of 16 draws by a saved model: as simple to serve as to evaluate
   smooth:tau=32,model=FILE           uniform over the best 1/32 of all actions by a saved model
   capped-igw:model=FILE[,tau=T][,gamma=G]
@@ -106,6 +129,7 @@ Examples, after `egret demo`:
   egret ope egret-demo/log.parquet --policy uniform
   egret ope egret-demo/log.parquet -p blind=uniform -p best-of:m=16,model=egret-demo/halfway.egret \\
         --model egret-demo/halfway.egret --from-seq 10000 --stabilize --against blind --plot policies.html
+  egret ope egret-demo/log.parquet -p uniform --against logged --by segment --quantiles 0.5,0.9
   egret ope egret-demo/log.parquet -p column:q_rule --estimators ips,snips --intervals betting --json";
 
 /// Evaluates the policies and returns what to print.
@@ -118,8 +142,20 @@ pub fn ope(args: &OpeArgs) -> Result<String> {
     if let Some(plot) = plot {
         plot.write("egret ope", section(&report, true), figures::all(&report)?)?;
     }
-    let section = section(&report, args.wide);
-    args.format.print(&report.rows, &report.rows, &section)
+    let mut sections = vec![section(&report, args.wide)];
+    sections.extend(further::sections(&report, args.wide));
+    let rows: Vec<&EvaluationRow> = [&report.rows, &report.parts, &report.outcomes]
+        .into_iter()
+        .flatten()
+        .collect();
+    let mut whole = rows
+        .iter()
+        .map(serde_json::to_value)
+        .collect::<Result<Vec<_>, _>>()?;
+    for row in &report.distribution {
+        whole.push(serde_json::to_value(row)?);
+    }
+    args.format.print(&whole, &rows, &sections)
 }
 
 fn request(args: &OpeArgs) -> Result<EvaluateRequest> {
@@ -161,6 +197,14 @@ fn request(args: &OpeArgs) -> Result<EvaluateRequest> {
         simultaneous: args.simultaneous,
         against: args.against.clone(),
         from_seq: args.from_seq,
+        to_seq: args.to_seq,
+        parts: match (&args.by, args.window) {
+            (Some(field), _) => Some(PartsBy::Field(field.clone())),
+            (None, window) => window.map(PartsBy::Window),
+        },
+        outcomes: args.outcomes.clone(),
+        quantiles: args.quantiles.clone(),
+        worst: args.worst.clone(),
         predictions: model.or_else(|| args.predicted.clone().map(Predictions::Column)),
         stabilize: args.stabilize,
         weight_bound: args.weight_bound,
@@ -240,11 +284,7 @@ fn cells(row: &EvaluationRow, digits: usize, wide: bool) -> Vec<String> {
             "see below".to_owned()
         },
         format!("{:.digits$}", row.estimate),
-        if row.low.is_nan() {
-            "no value fits".to_owned()
-        } else {
-            format!("[{:.digits$}, {:.digits$}]", row.low, row.high)
-        },
+        ends(row.low, row.high, digits),
     ];
     if wide {
         cells.extend([
@@ -258,6 +298,14 @@ fn cells(row: &EvaluationRow, digits: usize, wide: bool) -> Vec<String> {
         ]);
     }
     cells
+}
+
+/// An interval.
+fn ends(low: f64, high: f64, digits: usize) -> String {
+    match low.is_nan() {
+        true => "no value fits".to_owned(),
+        false => format!("[{low:.digits$}, {high:.digits$}]"),
+    }
 }
 
 /// The verdict on the first row of each policy and on all that are not reliable, notes on policies, then what the job has
@@ -279,6 +327,16 @@ fn remarks(report: &EvaluateReport) -> Vec<String> {
         let note = format!("{}: {note}.", row.policy);
         if !remarks.contains(&note) {
             remarks.push(note);
+        }
+    }
+    for row in &report.rows {
+        if let Some(events) = row.settles_after.filter(|_| row.interval == "normal") {
+            remarks.push(format!(
+                "{} by {}: if it is what is estimated, about {} more events would settle it.",
+                row.policy,
+                row.estimator,
+                thousands(events as f64)
+            ));
         }
     }
     remarks.extend(report.remarks.iter().cloned());

@@ -1,26 +1,33 @@
 use egret::{Direction, Objective};
-use egret_offline::{Confidence, DistributionEstimate, OutcomeDistribution, Worst};
+use egret_offline::{
+    Confidence, DistributionEstimate, IntervalKind, OutcomeDistribution, VerdictKind, Worst,
+};
 use serde::Serialize;
 
 use super::EvaluateRequest;
 
-/// What outcomes are like under one policy, beyond their mean: a quantile, or the mean of the worst of them.
+/// What outcomes are like under one policy, beyond their mean: a quantile, or the mean of the worst of them. Fields that an
+/// [`EvaluationRow`](super::EvaluationRow) has too mean the same.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DistributionRow {
     /// Of which policy.
     pub policy: String,
     /// What it is, as in `quantile 0.9` and `mean of the worst 0.1`.
-    pub what: String,
+    pub estimator: String,
+    /// How the interval was made.
+    pub interval: IntervalKind,
     /// In the units of the objective.
     pub estimate: f64,
-    /// The lower end of its normal interval.
+    /// The lower end of the interval.
     pub low: f64,
     /// The upper end.
     pub high: f64,
+    /// The probability with which the interval is to hold the value.
+    pub level: f64,
     /// How many events it rests on: the effective sample size on the side of the quantile that has fewer.
-    pub effective: f64,
-    /// Whether the interval can be relied on.
-    pub reliable: bool,
+    pub ess: f64,
+    /// Whether to rely on it, as one word.
+    pub verdict_kind: VerdictKind,
 }
 
 /// All that was asked of one policy.
@@ -35,16 +42,21 @@ pub(super) fn of_policy(
         Direction::Maximize => Worst::Lowest,
         Direction::Minimize => Worst::Highest,
     };
-    let row = |what: String, found: DistributionEstimate| {
+    let row = |estimator: String, found: DistributionEstimate| {
         let units = |share: f64| objective.as_shares().value(share);
         DistributionRow {
             policy: policy.to_owned(),
-            what,
+            estimator,
+            interval: IntervalKind::Normal,
             estimate: units(found.estimate),
             low: units(found.low),
             high: units(found.high),
-            effective: found.effective,
-            reliable: found.is_reliable(),
+            level: confidence.level(),
+            ess: found.effective,
+            verdict_kind: match found.is_reliable() {
+                true => VerdictKind::Reliable,
+                false => VerdictKind::TooFewEffective,
+            },
         }
     };
     let quantiles = request.quantiles.iter().filter_map(|&level| {

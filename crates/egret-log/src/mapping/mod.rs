@@ -225,7 +225,9 @@ pub fn unit_of(space: &Space) -> Option<f64> {
         Space::Items {
             count,
             weights: None,
-        } => Some(*count as f64),
+            removed,
+            ..
+        } => Some((count - removed.len()) as f64),
         _ => None,
     }
 }
