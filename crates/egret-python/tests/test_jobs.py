@@ -48,6 +48,21 @@ def test_evaluation_is_that_of_the_command(sold, command):
     assert here.to_dict()["level"] == 0.95
 
 
+def test_parts_and_quantiles_are_those_of_the_command(sold, command):
+    here = egret.evaluate(
+        sold / "log.parquet", "uniform", against="logged", window=500, quantiles=[0.5], worst=[0.1], to_seq=1_400
+    )
+    there = command(
+        *("ope", sold / "log.parquet", "-p", "uniform", "--against", "logged", "--window", 500),
+        *("--quantiles", 0.5, "--worst", 0.1, "--to-seq", 1_400, "--json"),
+    )
+    assert here.table + here.parts + here.distribution == json.loads(there)
+    assert {row["part"] for row in here.parts} == {"events 1 to 500", "events 501 to 1000", "events 1001 to 1500"}
+    assert [row["estimator"] for row in here.distribution[:2]] == ["quantile 0.5", "mean of the worst 0.1"]
+    with pytest.raises(egret.EgretError, match="one of them"):
+        egret.evaluate(sold / "log.parquet", "uniform", by="segment", window=500)
+
+
 def test_a_model_in_memory_is_a_policy(sold):
     model = egret.Model.load(sold / "early.egret")
     in_memory = egret.evaluate(sold / "log.parquet", {"it": egret.smooth(model, 8)}, from_seq=500)

@@ -38,6 +38,12 @@ def evaluate(
     simultaneous: bool = False,
     against: str | None = None,
     from_seq: int | None = None,
+    to_seq: int | None = None,
+    by: str | None = None,
+    window: int | None = None,
+    outcomes: Mapping[str, Objective] | None = None,
+    quantiles: Sequence[float] = (),
+    worst: Sequence[float] = (),
     model: ModelFile | None = None,
     predicted: str | None = None,
     stabilize: bool = False,
@@ -63,9 +69,15 @@ def evaluate(
     intervals
         normal, bootstrap, empirical-bernstein, betting.
     against
-        Also the difference of each policy to the one of this name.
-    from_seq
-        Only events from this sequence number on: those that a model has not learned from.
+        Also the difference of each policy to the one of this name; "logged" is the policy that made the log.
+    from_seq, to_seq
+        Only events from this sequence number on, those that a model has not learned from, or before it.
+    by, window
+        Also each value of a field by itself, or each so many events (`.parts`).
+    outcomes
+        Also other columns of outcomes, each with its range, as in {"returns": egret.minimize(0, 50)} (`.outcomes`).
+    quantiles, worst
+        Also quantiles of the outcome, and the mean of the worst share of outcomes (`.distribution`).
     model, predicted
         Predictions of outcomes: a model that has not learned from these events, or a column.
     space, objective
@@ -81,6 +93,13 @@ def evaluate(
         named = _named(policies)
         log, named = _with_densities(log, named)
         predictions: dict[str, str] | None = None
+        parts: dict[str, object] | None = None
+        if by is not None and window is not None:
+            raise EgretError("a log is cut by a field or into windows: give one of them")
+        if by is not None:
+            parts = {"field": by}
+        elif window is not None:
+            parts = {"window": window}
         if model is not None and predicted is not None:
             raise EgretError("predictions come from a model or from a column: give one of them")
         if model is not None:
@@ -96,6 +115,14 @@ def evaluate(
             "simultaneous": simultaneous,
             "against": against,
             "from_seq": from_seq,
+            "to_seq": to_seq,
+            "parts": parts,
+            "outcomes": [
+                {"column": column, "objective": json.loads(_egret.objective_json(str(objective)))}
+                for column, objective in (outcomes or {}).items()
+            ],
+            "quantiles": list(quantiles),
+            "worst": list(worst),
             "predictions": predictions,
             "stabilize": stabilize,
             "weight_bound": weight_bound,

@@ -103,6 +103,24 @@ class Evaluation(Report):
         return rows
 
     @property
+    def parts(self) -> list[dict[str, Any]]:
+        """The rows of each part of the log, where `by` or `window` asked for them."""
+        rows: list[dict[str, Any]] = self._data["parts"]
+        return rows
+
+    @property
+    def outcomes(self) -> list[dict[str, Any]]:
+        """The rows of further outcomes."""
+        rows: list[dict[str, Any]] = self._data["outcomes"]
+        return rows
+
+    @property
+    def distribution(self) -> list[dict[str, Any]]:
+        """Quantiles, and means of the worst outcomes."""
+        rows: list[dict[str, Any]] = self._data["distribution"]
+        return rows
+
+    @property
     def remarks(self) -> list[str]:
         verdicts = {row["policy"]: f"{row['policy']}: {row['verdict']}." for row in reversed(self.table)}
         return [*reversed(verdicts.values()), *self._data["remarks"]]
