@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -141,19 +140,6 @@ impl Space {
         }
     }
 
-    /// The same space with every item that it ever had, of which losses may still come.
-    pub(crate) fn with_removed(&self) -> Cow<'_, Self> {
-        match self {
-            Self::Items {
-                count,
-                weights,
-                removed,
-                ..
-            } if !removed.is_empty() => Cow::Owned(Self::items(*count, weights.clone())),
-            _ => Cow::Borrowed(self),
-        }
-    }
-
     /// The kind of its actions.
     pub fn kind(&self) -> Kind {
         match self {
@@ -232,6 +218,16 @@ impl Space {
                 action: action.to_string(),
                 space: self.to_string(),
             })
+        }
+    }
+
+    /// As [`check_action`](Self::check_action), for an action that was played: its item may have been removed since.
+    pub(crate) fn check_played(&self, action: &AnyAction) -> Result<(), ActionError> {
+        match (action, self) {
+            (AnyAction::Item(item), Self::Items { count, .. }) if (item.0 as usize) < *count => {
+                Ok(())
+            }
+            _ => self.check_action(action),
         }
     }
 
