@@ -246,7 +246,10 @@ pub fn any_record(kind: Kind) -> impl Strategy<Value = Record> {
         Kind::SparseItems => (
             sparse(),
             (0..7_u32).prop_map(|index| Item(index).into()).boxed(),
-            Space::items(7, None),
+            Space::Items {
+                count: 7,
+                weights: None,
+            },
         ),
     };
     let space = Arc::new(space);

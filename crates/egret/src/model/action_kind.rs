@@ -198,22 +198,16 @@ impl ActionKind for Item {
     }
 
     fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError> {
-        let Space::Items {
-            count,
-            weights,
-            removed,
-            ..
-        } = space
-        else {
+        let Some((count, weights, removed)) = space.as_items() else {
             return Err(SpaceError::kind(space, Self::KIND));
         };
         let catalogue = match weights {
-            None => Catalogue::uniform(*count)?,
-            Some(weights) if weights.len() == *count => Catalogue::weighted(weights.clone())?,
+            None => Catalogue::uniform(count)?,
+            Some(weights) if weights.len() == count => Catalogue::weighted(weights.to_vec())?,
             Some(weights) => {
                 return Err(SpaceError::Weights {
                     found: weights.len(),
-                    expected: *count,
+                    expected: count,
                 });
             }
         };
@@ -221,7 +215,7 @@ impl ActionKind for Item {
             return Ok(Box::new(catalogue));
         }
         let in_order = removed.windows(2).all(|pair| pair[0] < pair[1]);
-        match removed.iter().find(|item| *count <= item.0 as usize) {
+        match removed.iter().find(|item| count <= item.0 as usize) {
             None if in_order => Ok(Box::new(catalogue.without(removed)?)),
             unknown => Err(SpaceError::Removed {
                 item: unknown.unwrap_or(&removed[0]).0,

@@ -203,7 +203,11 @@ impl Items {
 
     /// The same items with probabilities under μ proportional to the weights.
     pub fn with_weights(self, weights: Vec<f64>) -> Result<Self, SpaceError> {
-        Space::items(self.embeddings.len(), Some(weights.clone())).check()?;
+        let space = Space::Items {
+            count: self.embeddings.len(),
+            weights: Some(weights.clone()),
+        };
+        space.check()?;
         Ok(Self {
             weights: Some(weights),
             ..self
@@ -282,7 +286,10 @@ impl ActionSpace for Items {
     type Action = Item;
 
     fn into_parts(self) -> (Space, Option<EmbeddingRows>) {
-        let space = Space::items(self.embeddings.len(), self.weights);
+        let space = Space::Items {
+            count: self.embeddings.len(),
+            weights: self.weights,
+        };
         (space, Some(self.embeddings))
     }
 }

@@ -34,45 +34,61 @@ impl Model<Item> {
         let first = rows.len() as u32;
         *rows = rows.followed_by(items.embeddings())?;
         let end = rows.len() as u32;
-        if let Space::Items { count, weights, .. } = &mut spec.space {
-            *count = end as usize;
-            match (weights, items.weights()) {
-                (Some(weights), Some(more)) => weights.extend_from_slice(more),
-                (None, None) => {}
-                (_, more) => {
-                    let (found, expected) =
-                        (more.map_or(0, <[f64]>::len), items.embeddings().len());
-                    return Err(SpaceError::Weights { found, expected }.into());
-                }
+        let (_, weights, removed) = self.items();
+        let weights = match (weights, items.weights()) {
+            (Some(weights), Some(more)) => Some([weights, more].concat()),
+            (None, None) => None,
+            (_, more) => {
+                let (found, expected) = (more.map_or(0, <[f64]>::len), items.embeddings().len());
+                return Err(SpaceError::Weights { found, expected }.into());
             }
-        }
-        self.become_version_after(spec)?;
+        };
+        spec.space = Space::ChangedItems {
+            count: end as usize,
+            weights,
+            version: self.next_version(),
+            removed: removed.to_vec(),
+        };
+        self.become_model_of(spec)?;
         Ok(first..end)
     }
 
     /// Takes items out: no later decision plays them. The others keep their numbers, and losses of earlier decisions are still
     /// learned from. The catalogue has a new version. On an error nothing has changed.
     pub fn remove_items(&mut self, items: &[Item]) -> Result<(), ModelError> {
-        let mut spec = self.spec.clone();
-        if let Space::Items { count, removed, .. } = &mut spec.space {
-            for &item in items {
-                let known = (item.0 as usize) < *count && removed.binary_search(&item).is_err();
-                if !known {
-                    return Err(ItemsError::NoItem { item: item.0 }.into());
-                }
+        let (count, weights, removed) = self.items();
+        for item in items {
+            if count <= item.0 as usize || removed.binary_search(item).is_ok() {
+                return Err(ItemsError::NoItem { item: item.0 }.into());
             }
-            removed.extend_from_slice(items);
-            removed.sort_unstable();
-            removed.dedup();
         }
-        self.become_version_after(spec)
+        let mut removed = [removed, items].concat();
+        removed.sort_unstable();
+        removed.dedup();
+        let mut spec = self.spec.clone();
+        spec.space = Space::ChangedItems {
+            count,
+            weights: weights.map(<[f64]>::to_vec),
+            version: self.next_version(),
+            removed,
+        };
+        self.become_model_of(spec)
     }
 
-    /// Becomes a model of this description that has learned the same, with the next version of the catalogue.
-    fn become_version_after(&mut self, mut spec: ModelSpec) -> Result<(), ModelError> {
-        if let Space::Items { version, .. } = &mut spec.space {
-            *version = version.saturating_add(1);
+    fn items(&self) -> (usize, Option<&[f64]>, &[Item]) {
+        let items = self.spec.space.as_items();
+        items.expect("a model over items is over a catalogue")
+    }
+
+    fn next_version(&self) -> u32 {
+        match self.spec.space {
+            Space::ChangedItems { version, .. } => version.saturating_add(1),
+            _ => 1,
         }
+    }
+
+    /// Becomes a model of this description that has learned the same.
+    fn become_model_of(&mut self, spec: ModelSpec) -> Result<(), ModelError> {
         let oracle = self.learner.oracle.save();
         let settings = self.learner.settings.clone();
         let mut changed = Self::trained(spec, settings, &oracle, self.learner.learned())?;

@@ -16,7 +16,10 @@ impl Limits {
                 sides.len() == all.len()
                     && sides.iter().zip(all).all(|(side, all)| within(*side, *all))
             }
-            (Self::Items(items), Space::Items { count, .. }) => items.leave(1, *count),
+            (
+                Self::Items(items),
+                Space::Items { count, .. } | Space::ChangedItems { count, .. },
+            ) => items.leave(1, *count),
             (Self::Items(items), Space::Set { count, size }) => items.leave(*size, *count),
             (Self::Mixed { knobs }, Space::Mixed { knobs: all }) => {
                 !knobs.is_empty()

@@ -278,10 +278,9 @@ impl<A: ActionKind> Model<A> {
         observed: &[Observed<Y, A>],
     ) -> Result<(), LearnError> {
         for event in observed {
-            // Also of an item that was removed in the meantime.
-            let space = self.spec.space.with_removed();
-            space
-                .check_action(&event.action.clone().into())
+            self.spec
+                .space
+                .check_played(&event.action.clone().into())
                 .map_err(|error| LearnError::Action(error.to_string()))?;
         }
         let Some(schema) = &self.spec.features else {

@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +19,7 @@ use crate::numeric::OutOfRange;
 /// | `Steps`            | `f64`              | uniform over the steps             |
 /// | `Box`, `Sphere`    | [`Vector`](crate::Vector)         | uniform                            |
 /// | `Simplex`          | [`Vector`](crate::Vector)         | Dirichlet                          |
-/// | `Items`            | [`Item`]           | uniform, or by the weights         |
+/// | `Items`, `ChangedItems` | [`Item`]      | uniform, or by the weights         |
 /// | `Mixed`            | [`MixedAction`](crate::MixedAction) | uniform over each [`Knob`], independent |
 /// | `Set`              | [`ItemSet`](crate::ItemSet)       | uniform over sets of one size      |
 ///
@@ -89,12 +88,6 @@ pub enum Space {
         count: usize,
         /// Relative probabilities under μ; equal if absent.
         weights: Option<Vec<f64>>,
-        /// How often items were added or removed.
-        #[serde(default)]
-        version: u32,
-        /// Items that are not in it any more, in increasing order. The others keep their numbers.
-        #[serde(default)]
-        removed: Vec<Item>,
     },
     /// A value for each of several knobs.
     Mixed {
@@ -124,6 +117,17 @@ pub enum Space {
         /// From one to the next.
         step: f64,
     },
+    /// Items of a catalogue that has changed: the numbers of items stay, and those removed are not drawn.
+    ChangedItems {
+        /// How many there were in all, removed ones included.
+        count: usize,
+        /// Relative probabilities under μ, also of removed items; equal if absent.
+        weights: Option<Vec<f64>>,
+        /// How often items were added or removed.
+        version: u32,
+        /// Those that are not in it any more, in increasing order.
+        removed: Vec<Item>,
+    },
 }
 
 /// The most coordinates of a vector. [`Learner::best`](crate::Learner::best) draws 4,096 vectors: of so many coordinates
@@ -131,26 +135,17 @@ pub enum Space {
 pub(crate) const MOST_COORDINATES: usize = 4096;
 
 impl Space {
-    /// So many items, equal under μ or with these weights; none was added or removed yet.
-    pub fn items(count: usize, weights: Option<Vec<f64>>) -> Self {
-        Self::Items {
-            count,
-            weights,
-            version: 0,
-            removed: Vec::new(),
-        }
-    }
-
-    /// The same space with every item that it ever had, of which losses may still come.
-    pub(crate) fn with_removed(&self) -> Cow<'_, Self> {
+    /// How many items there ever were, their weights, and those that were removed; none for spaces of other actions.
+    pub(crate) fn as_items(&self) -> Option<(usize, Option<&[f64]>, &[Item])> {
         match self {
-            Self::Items {
+            Self::Items { count, weights } => Some((*count, weights.as_deref(), &[])),
+            Self::ChangedItems {
                 count,
                 weights,
                 removed,
                 ..
-            } if !removed.is_empty() => Cow::Owned(Self::items(*count, weights.clone())),
-            _ => Cow::Borrowed(self),
+            } => Some((*count, weights.as_deref(), removed)),
+            _ => None,
         }
     }
 
@@ -163,7 +158,7 @@ impl Space {
             | Self::Beta { .. }
             | Self::Steps { .. } => Kind::Number,
             Self::Box { .. } | Self::Sphere { .. } | Self::Simplex { .. } => Kind::Vector,
-            Self::Items { .. } => Kind::Item,
+            Self::Items { .. } | Self::ChangedItems { .. } => Kind::Item,
             Self::Mixed { .. } => Kind::Mixed,
             Self::Set { .. } => Kind::Set,
         }
@@ -199,8 +194,11 @@ impl Space {
             (AnyAction::Number(value), _) => self
                 .bounds()
                 .is_some_and(|(low, high)| (low..=high).contains(value)),
-            (AnyAction::Item(item), Self::Items { count, removed, .. }) => {
-                (item.0 as usize) < *count && removed.binary_search(item).is_err()
+            (AnyAction::Item(item), _) => {
+                let items = self.as_items();
+                items.is_some_and(|(count, _, removed)| {
+                    (item.0 as usize) < count && removed.binary_search(item).is_err()
+                })
             }
             (AnyAction::Vector(vector), Self::Box { sides }) => {
                 sides.len() == vector.len()
@@ -232,6 +230,14 @@ impl Space {
                 action: action.to_string(),
                 space: self.to_string(),
             })
+        }
+    }
+
+    /// As [`check_action`](Self::check_action), for an action that was played: its item may have been removed since.
+    pub(crate) fn check_played(&self, action: &AnyAction) -> Result<(), ActionError> {
+        match (action, self.as_items()) {
+            (AnyAction::Item(item), Some((count, ..))) if (item.0 as usize) < count => Ok(()),
+            _ => self.check_action(action),
         }
     }
 
@@ -380,16 +386,15 @@ impl fmt::Display for Space {
             }
             Self::Sphere { dim } => write!(f, "sphere:{dim}"),
             Self::Simplex { alpha } => write!(f, "simplex:{}", list(&mut alpha.iter().copied())),
-            Self::Items {
-                count, version: 0, ..
-            } => write!(f, "items:{count}"),
-            Self::Items {
+            Self::Items { count, .. } => write!(f, "items:{count}"),
+            Self::ChangedItems {
                 count,
                 version,
                 removed,
                 ..
             } => {
-                write!(f, "items:{} of version {version}", count - removed.len())
+                let left = count.saturating_sub(removed.len());
+                write!(f, "items:{left} of version {version}")
             }
             Self::Mixed { knobs } => {
                 let names: Vec<&str> = knobs.keys().map(String::as_str).collect();
@@ -439,7 +444,10 @@ impl FromStr for Space {
             ("simplex", alpha) => Self::Simplex {
                 alpha: alpha.to_vec(),
             },
-            ("items", &[count]) => Self::items(whole(count)?, None),
+            ("items", &[count]) => Self::Items {
+                count: whole(count)?,
+                weights: None,
+            },
             ("set", &[count, size]) => Self::Set {
                 count: whole(count)?,
                 size: whole(size)?,
@@ -483,7 +491,7 @@ mod tests {
             );
         }
         let weights = Some(vec![1.0, 2.0]);
-        assert!(Space::items(2, weights).check().is_ok());
+        assert!(Space::Items { count: 2, weights }.check().is_ok());
     }
 
     /// Price, colour and retries.
@@ -598,7 +606,7 @@ mod tests {
             assert!(text.parse::<Space>().is_err(), "{text}");
         }
         let weights = Some(vec![1.0]);
-        assert!(Space::items(2, weights).check().is_err());
+        assert!(Space::Items { count: 2, weights }.check().is_err());
         let error = Vector::measure(&Space::Sphere { dim: 0 }).err();
         assert!(matches!(error, Some(SpaceError::OutOfRange(_))));
         let interval = Space::Interval {

@@ -182,7 +182,7 @@ impl ModelSpec {
             .as_ref()
             .ok_or(OracleSpecError::NoEmbeddings)?;
         self.size().check()?;
-        if let Space::Items { count, .. } = self.space {
+        if let Some((count, ..)) = self.space.as_items() {
             OutOfRange::unless(
                 rows.len() == count,
                 "number of rows in the table of embeddings",

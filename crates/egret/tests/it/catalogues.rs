@@ -246,7 +246,7 @@ fn items_come_and_go_and_densities_stay_exact() {
         model.remove_items(&removed).expect("all are there");
         assert!(matches!(
             model.spec().space,
-            Space::Items { version: 2, .. }
+            Space::ChangedItems { version: 2, .. }
         ));
         let loaded = Model::<Item>::load(&model.save()).expect("what was saved");
         let (mut new, mut sum, mut squares) = (0, 0.0, 0.0);
@@ -319,9 +319,11 @@ impl EventLog<Item> for Versions {
         decision: &Decision<Item>,
         _: Option<Outcome>,
     ) -> Result<(), Infallible> {
-        if let Space::Items { version, .. } = spec.space {
-            self.0.push((decision.event, version));
-        }
+        let version = match spec.space {
+            Space::ChangedItems { version, .. } => version,
+            _ => 0,
+        };
+        self.0.push((decision.event, version));
         Ok(())
     }
 }

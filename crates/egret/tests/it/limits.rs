@@ -193,7 +193,10 @@ fn weights_are_unbiased_within_limits_of_items() {
         (None, greedy),
         (Some((1..=40).map(f64::from).collect()), Explorer::SquareCb),
     ] {
-        let space = Space::items(40, weights.clone());
+        let space = Space::Items {
+            count: 40,
+            weights: weights.clone(),
+        };
         let settings = Settings {
             explorer,
             ..Settings::paper()
