@@ -395,7 +395,10 @@ impl Guess {
                 .rank(&["price", "bid", "dose", "amount", "budget"])
                 .is_none()
         {
-            Space::items(column.high as usize + 1, None)
+            Space::Items {
+                count: column.high as usize + 1,
+                weights: None,
+            }
         } else {
             let (low, high) = around(column.low, column.high);
             Space::Interval { low, high }

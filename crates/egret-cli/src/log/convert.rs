@@ -13,7 +13,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   egret log convert egret-demo/log.parquet -o log.jsonl
   egret log convert egret-demo/log.parquet -o log.dsjson
-  egret log convert log.dsjson -o back.parquet --space interval:0,1 --skip-bad bad.jsonl";
+  egret log convert log.dsjson -o back.parquet --space interval:5,50 --skip-bad bad.jsonl";
 
 /// What `egret log convert` is told.
 #[derive(Debug, Args)]

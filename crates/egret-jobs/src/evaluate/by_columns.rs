@@ -1,7 +1,7 @@
 use egret::{Direction, Objective};
 use egret_log::{ColumnBatch, ColumnScan, VERSION};
 
-use super::density::{Largest, NO_NUMBER};
+use super::density::{Largest, NO_NUMBER, negative};
 use super::pass_probs::PassProbs;
 use super::rows::{Evaluated, report};
 use super::tally::{Known, Tally};
@@ -141,6 +141,18 @@ impl Columns {
                     column.name(),
                     NO_NUMBER,
                 ));
+            }
+        }
+        let densities = self.policies.iter().filter_map(|(density, _)| *density);
+        for column in densities.map(|place| batch.column(place)) {
+            let all = column.all();
+            if all.is_some_and(|values| values.iter().fold(true, |all, &q| all & (0.0 <= q))) {
+                continue;
+            }
+            let below = |row: &usize| column.get(*row).is_some_and(|density| density < 0.0);
+            if let Some(row) = (0..batch.rows()).find(below) {
+                let problem = negative(column.get(row).unwrap_or_default());
+                return Err(JobError::field(&place(batch, row), column.name(), problem));
             }
         }
         let own = self.policies.iter().filter_map(|(_, predicted)| *predicted);

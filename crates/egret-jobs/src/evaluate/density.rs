@@ -55,6 +55,11 @@ impl Largest {
 /// What is wrong with a row that lacks a number.
 pub(super) const NO_NUMBER: &str = "there is no number in this column";
 
+/// What is wrong with a policy's density below 0.
+pub(super) fn negative(density: f64) -> String {
+    format!("{density} is no density: expected 0 or more")
+}
+
 /// Why an event cannot be weighed.
 #[derive(Debug)]
 pub(super) struct Problem {
@@ -281,8 +286,15 @@ impl<A: Action> LoggedDensity<A> for OfColumns {
             (_, Predictor::Absent) | (None, _) => None,
             (Some(name), _) => Some(event.loss_in(name)?),
         };
+        let density = event.column(&self.density)?;
+        if density < 0.0 {
+            return Err(Problem {
+                field: Some(self.density.clone()),
+                words: negative(density),
+            });
+        }
         Ok(Answer {
-            likely: Likely::Density(self.unit * event.column(&self.density)?),
+            likely: Likely::Density(self.unit * density),
             predicted,
         })
     }

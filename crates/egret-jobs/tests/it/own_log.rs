@@ -15,7 +15,7 @@ use egret_jobs::{LogSource, NamedPolicy, Silent};
 use egret_log::LogMapping;
 use tempfile::TempDir;
 
-use crate::folder;
+use crate::{assert_place, folder};
 
 /// Numbers in [0, 1) that are spread evenly.
 fn even(row: u64, by: f64) -> f64 {
@@ -326,6 +326,25 @@ fn what_is_missing_is_said_by_its_true_reason() {
         masses.contains("50 are point masses, without a density"),
         "{masses}"
     );
+}
+
+#[test]
+fn a_density_below_0_is_found_with_its_row() {
+    let folder = folder();
+    let file = table(&folder, 30);
+    let text = fs::read_to_string(&file).expect("there");
+    let spoiled = text.lines().enumerate().map(|(row, line)| match row {
+        7 => format!("{},-0.5\n", line.rsplit_once(',').expect("cells").0),
+        _ => format!("{line}\n"),
+    });
+    fs::write(&file, spoiled.collect::<String>()).expect("written");
+    let request = EvaluateRequest {
+        log: source(&file, mapping()),
+        policies: policies(&["column:q"]),
+        ..EvaluateRequest::default()
+    };
+    // The names are in row 1.
+    assert_place(evaluate(&request, &Silent), &file, 8, Some("q"));
 }
 
 #[test]

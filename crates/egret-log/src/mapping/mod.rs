@@ -225,6 +225,10 @@ pub fn unit_of(space: &Space) -> Option<f64> {
         Space::Items {
             count,
             weights: None,
+        } => Some(*count as f64),
+        Space::ChangedItems {
+            count,
+            weights: None,
             removed,
             ..
         } => Some((count - removed.len()) as f64),
