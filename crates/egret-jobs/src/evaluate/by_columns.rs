@@ -143,7 +143,13 @@ impl Columns {
                 ));
             }
         }
-        let densities = self.policies.iter().filter_map(|(density, _)| *density);
+        let densities = self
+            .policies
+            .iter()
+            .filter_map(|(density, _)| match density {
+                Q::Column(place) => Some(*place),
+                Q::Uniform | Q::Logged => None,
+            });
         for column in densities.map(|place| batch.column(place)) {
             let all = column.all();
             if all.is_some_and(|values| values.iter().fold(true, |all, &q| all & (0.0 <= q))) {
