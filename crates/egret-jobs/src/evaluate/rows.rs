@@ -197,7 +197,13 @@ impl EvaluateReport {
             }
             self.parts.extend(rows);
         }
+        let mut told: Vec<&str> = Vec::new();
         for row in &self.rows {
+            // By the first estimator of each policy: one sentence is enough.
+            if told.contains(&&*row.policy) {
+                continue;
+            }
+            told.push(&row.policy);
             let same = |part: &&EvaluationRow| {
                 (&part.policy, &part.estimator, &part.interval)
                     == (&row.policy, &row.estimator, &row.interval)
