@@ -123,7 +123,12 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
     drop(bar);
     output::write(&args.output, &model.save())?;
     let mut section = section(args, &report);
-    if model.spec().context_dim == 0 {
+    let spec = model.spec();
+    let featureless = match &spec.features {
+        Some(schema) => schema.fields().next().is_none(),
+        None => spec.context_dim == 0,
+    };
+    if featureless {
         let why = "The log has no features, so the model decides alike for all: name their columns with --context.";
         section.after.insert(0, why.to_owned());
     }

@@ -316,6 +316,48 @@ fn a_pipe_is_answered_line_by_line() {
     );
 }
 
+#[test]
+fn a_log_without_features_or_densities_says_what_it_lacks() {
+    let (folder, table) = sales("own-log-bare", 200);
+    let model = folder.join("m.egret");
+    let flags = [
+        "--action",
+        "price",
+        "--reward",
+        "revenue",
+        "--reward-range",
+        "0,50",
+        "--space",
+        "interval:5,50",
+    ];
+    let learn = [
+        "learn",
+        text(&table),
+        "--oracle",
+        "ridge",
+        "--method",
+        "dm",
+        "--density",
+        "none",
+        "-o",
+        text(&model),
+    ];
+    let told = stdout(egret(&[&learn[..], &flags].concat()));
+    assert!(
+        told.contains("decides alike for all: name their columns with --context"),
+        "{told}"
+    );
+    assert!(told.contains("its mean reward was not estimated"), "{told}");
+    let named = [&learn[..], &flags, &["--context", "age,segment"]].concat();
+    assert!(!stdout(egret(&named)).contains("decides alike"));
+    let check = ["log", "check", text(&table), "--density", "none"];
+    let told = stdout(egret(&[&check[..], &flags].concat()));
+    assert!(
+        told.contains("no other policy can be evaluated from this log"),
+        "{told}"
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn devices_stay_devices() {
