@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 use crate::event::Item;
+use crate::model::space::ItemCounts;
 use crate::model::{
     DecisionLoop, EventLog, Items, ItemsError, Model, ModelError, ModelSpec, Space, SpaceError,
 };
@@ -75,7 +76,7 @@ impl Model<Item> {
         self.become_model_of(spec)
     }
 
-    fn items(&self) -> (usize, Option<&[f64]>, &[Item]) {
+    fn items(&self) -> ItemCounts<'_> {
         let items = self.spec.space.as_items();
         items.expect("a model over items is over a catalogue")
     }

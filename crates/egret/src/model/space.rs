@@ -134,9 +134,12 @@ pub enum Space {
 /// they take 134 MB.
 pub(crate) const MOST_COORDINATES: usize = 4096;
 
+/// How many items there ever were, their weights, and those that were removed.
+pub(crate) type ItemCounts<'a> = (usize, Option<&'a [f64]>, &'a [Item]);
+
 impl Space {
     /// How many items there ever were, their weights, and those that were removed; none for spaces of other actions.
-    pub(crate) fn as_items(&self) -> Option<(usize, Option<&[f64]>, &[Item])> {
+    pub(crate) fn as_items(&self) -> Option<ItemCounts<'_>> {
         match self {
             Self::Items { count, weights } => Some((*count, weights.as_deref(), &[])),
             Self::ChangedItems {
