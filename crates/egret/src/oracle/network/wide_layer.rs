@@ -4,11 +4,10 @@ use std::ops::Range;
 
 use rand_philox::splitmix64;
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 
 use crate::codec::{LoadError, saved_state};
 use crate::event::Context;
-use crate::numeric::{EventRng, OutOfRange, Stream, single::dot};
+use crate::numeric::{EventRng, OutOfRange, Stream, pool::Pool, single::dot};
 use crate::oracle::{
     network::replay_memory::STEP,
     optimizer::{adam::Adam, init::check_parameters},
@@ -45,11 +44,13 @@ pub(crate) struct WideLayer {
     /// The weights by slot.
     rows: Vec<f32>,
     /// What the current step learns from.
-    present: PresentFeatures,
+    present: Vec<Present>,
     /// The slots in it, each once, and their gradients in the same order.
     touched: Vec<u32>,
     gradient: Vec<f32>,
     spare: Vec<f32>,
+    /// Room for what a context that is only read has.
+    buffers: Pool<Vec<Present>>,
 }
 
 /// A feature that was learned from.
@@ -100,8 +101,6 @@ struct Present {
     scaled: f32,
 }
 
-type PresentFeatures = SmallVec<[Present; 32]>;
-
 /// What is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct State {
@@ -136,10 +135,11 @@ impl WideLayer {
             slots: HashMap::default(),
             features: Vec::new(),
             rows: Vec::new(),
-            present: PresentFeatures::new(),
+            present: Vec::new(),
             touched: Vec::new(),
             gradient: Vec::new(),
             spare: vec![0.0; outputs],
+            buffers: Pool::default(),
         })
     }
 
@@ -188,9 +188,10 @@ impl WideLayer {
 
     /// out ← out + W s(x). `spare` is scratch space as long as `out`.
     pub(crate) fn add(&self, x: &Context, spare: &mut [f32], out: &mut [f32]) {
-        let mut present = PresentFeatures::new();
-        self.find(&[x], &mut present);
-        add_rows(self, &present, spare, out);
+        self.buffers.with(|present| {
+            self.find(&[x], present);
+            add_rows(self, present, spare, out);
+        });
     }
 
     /// As [`add`](Self::add) for each context of a step, row after row.
@@ -204,7 +205,7 @@ impl WideLayer {
     }
 
     /// The features present in some contexts. Each loop asks memory for all of them at once.
-    fn find(&self, xs: &[&Context], present: &mut PresentFeatures) {
+    fn find(&self, xs: &[&Context], present: &mut Vec<Present>) {
         present.clear();
         let mut shrink = [1.0; STEP];
         for (place, x) in (0..).zip(xs) {
