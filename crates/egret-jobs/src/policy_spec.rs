@@ -277,7 +277,7 @@ impl FromStr for NamedPolicy {
 pub enum PolicyTextError {
     /// No policy has this name.
     #[error(
-        "no policy is called {name:?}{meant}; expected uniform, best-of, smooth, capped-igw, column or kernel"
+        "no policy is called {name:?}{meant}; expected uniform, logged, best-of, smooth, capped-igw, column or kernel"
     )]
     Unknown {
         /// What was read.

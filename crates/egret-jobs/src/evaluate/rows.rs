@@ -14,10 +14,6 @@ use crate::error::JobError;
 /// One estimate of one policy, or of the difference of two.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EvaluationRow {
-    /// Of which part of the log, as in `segment = gold`; none of the whole.
-    pub part: Option<String>,
-    /// Of which further outcome; none of the one that is optimized.
-    pub outcome: Option<String>,
     /// Whose value, or which difference.
     pub policy: String,
     /// How it was estimated.
@@ -64,6 +60,10 @@ pub struct EvaluationRow {
     pub verdict_kind: VerdictKind,
     /// What else to know of the policy.
     pub note: Option<String>,
+    /// Of which part of the log, as in `segment = gold`; none of the whole.
+    pub part: Option<String>,
+    /// Of which further outcome; none of the one that is optimized.
+    pub outcome: Option<String>,
     /// What to know of the log.
     pub warnings: Vec<String>,
 }
