@@ -296,7 +296,9 @@ fn what_is_missing_is_said_by_its_true_reason() {
         ..base.clone()
     });
     assert!(
-        seq.starts_with("--from-seq takes events by their seq, and none of the 50 has one"),
+        seq.starts_with(
+            "--from-seq and --to-seq take events by their seq, and none of the 50 has one"
+        ),
         "{seq}"
     );
     let mut without = base.clone();
