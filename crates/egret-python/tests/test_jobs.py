@@ -63,6 +63,32 @@ def test_parts_and_quantiles_are_those_of_the_command(sold, command):
         egret.evaluate(sold / "log.parquet", "uniform", by="segment", window=500)
 
 
+def test_a_table_with_names_of_its_own_is_a_log(tmp_path, command):
+    rng = numpy.random.default_rng(3)
+    segment = rng.choice(["gold", "basic"], 800)
+    price = rng.uniform(5, 50, 800).round(2)
+    revenue = numpy.where(price < numpy.where(segment == "gold", 40, 20), price, 0)
+    frame = pandas.DataFrame({"price": price, "p": 1 / 45, "revenue": revenue, "segment": segment})
+    frame.to_csv(tmp_path / "sales.csv", index=False)
+    columns = {
+        **{"action": "price", "density": "p", "density_per_unit": True, "reward": "revenue", "reward_range": (0, 50)},
+        **{"context": ["segment"], "space": egret.Interval(5, 50)},
+    }
+    there = command(
+        *("ope", "--action", "price", "--density", "p", "--density-per-unit", "--reward", "revenue"),
+        *("--reward-range", "0,50", "--context", "segment", "--space", "interval:5,50"),
+        *("--policy", "uniform", "--by", "segment", "--json", tmp_path / "sales.csv"),
+    )
+    for log in (frame, tmp_path / "sales.csv", polars.from_pandas(frame)):
+        here = egret.evaluate(log, "uniform", by="segment", columns=columns)
+        assert here.table + here.parts == json.loads(there)
+        assert egret.train(log, columns=columns, method="dm").model.best({"segment": "gold"}) > 5
+        assert not egret.audit(log, columns=columns).alarm
+    assert abs(here.table[0]["estimate"] - revenue.mean()) < 1e-9
+    with pytest.raises(egret.EgretError, match="acton"):
+        egret.evaluate(frame, "uniform", columns={"acton": "price"})
+
+
 def test_a_model_in_memory_is_a_policy(sold):
     model = egret.Model.load(sold / "early.egret")
     in_memory = egret.evaluate(sold / "log.parquet", {"it": egret.smooth(model, 8)}, from_seq=500)

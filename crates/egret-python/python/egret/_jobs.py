@@ -16,6 +16,7 @@ from egret._reports import Audit, Evaluation, Selection, Summary, Training
 Log = Any  # A path, paths, or a table of pandas, polars, pyarrow or DuckDB.
 Progress = Callable[[str, float, float | None], object]
 ModelFile = Model | str | PathLike[str]
+Columns = Mapping[str, object]
 
 
 #: What an oracle is fitted to, as the command has it.
@@ -53,6 +54,7 @@ def evaluate(
     seed: int = 0,
     space: Space | None = None,
     objective: Objective | None = None,
+    columns: Columns | None = None,
     skip_bad: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -83,6 +85,10 @@ def evaluate(
     space, objective
         Which actions there are and what outcomes are, for tables: egret's files say it, and frames of pandas and
         polars forget it.
+    columns
+        Which column is what, for tables and files that are not egret's: {"action": "price", "density": "p",
+        "density_per_unit": True, "reward": "revenue", "reward_range": (0, 50), "context": ["age", "segment"],
+        "space": egret.Interval(5, 50), "time": "ts", "id": "order_id"}. Costs are "loss" and "loss_range".
 
     docs/offline.md says what each means, and what a verdict rests on.
 
@@ -107,7 +113,7 @@ def evaluate(
         elif predicted is not None:
             predictions = {"column": predicted}
         request = {
-            "log": scratch.log(log, skip_bad, space, objective),
+            "log": scratch.log(log, skip_bad, space, objective, columns),
             "policies": [{"name": name, "policy": scratch.policy(policy)} for name, policy in named.items()],
             "estimators": list(estimators),
             "intervals": list(intervals),
@@ -142,6 +148,7 @@ def audit(
     alpha: float = 0.01,
     least_density: float | None = None,
     space: Space | None = None,
+    columns: Columns | None = None,
     skip_bad: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Audit:
@@ -159,7 +166,7 @@ def audit(
     """
     with _Scratch() as scratch:
         request = {
-            "log": scratch.log(log, skip_bad, space),
+            "log": scratch.log(log, skip_bad, space, columns=columns),
             "models": [scratch.model(model) for model in models],
             "relearn": relearn,
             "replay_every": replay_every,
@@ -169,14 +176,20 @@ def audit(
         return Audit(_run("audit", request, progress)[0])
 
 
-def summarize(log: Log, *, skip_bad: str | PathLike[str] | None = None, progress: Progress | None = None) -> Summary:
+def summarize(
+    log: Log,
+    *,
+    columns: Columns | None = None,
+    skip_bad: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Summary:
     """What is in a log: counts, gaps, outcomes, the spread of densities, effective events.
 
     >>> egret.summarize("prices.jsonl").rows
     1
     """
     with _Scratch() as scratch:
-        return Summary(_run("summarize", {"log": scratch.log(log, skip_bad)}, progress)[0])
+        return Summary(_run("summarize", {"log": scratch.log(log, skip_bad, columns=columns)}, progress)[0])
 
 
 def train(
@@ -192,6 +205,7 @@ def train(
     shuffle: bool = False,
     level: float = 0.95,
     seed: int = 0,
+    columns: Columns | None = None,
     skip_bad: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Training:
@@ -208,7 +222,7 @@ def train(
     """
     with _Scratch() as scratch:
         request = {
-            "from": _training_log(scratch, log, skip_bad, space, objective, features),
+            "from": _training_log(scratch, log, skip_bad, space, objective, features, columns),
             "candidate": _candidate(oracle, method, epochs),
             "split": {"shares": list(split), "shuffle": shuffle},
             "seed": seed,
@@ -231,6 +245,7 @@ def select(
     shuffle: bool = False,
     level: float = 0.95,
     seed: int = 0,
+    columns: Columns | None = None,
     skip_bad: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Selection:
@@ -245,7 +260,7 @@ def select(
     with _Scratch() as scratch:
         pairs = [(one, "ips") if isinstance(one, str) else one for one in candidates]
         request = {
-            "from": _training_log(scratch, log, skip_bad, space, objective, features),
+            "from": _training_log(scratch, log, skip_bad, space, objective, features, columns),
             "candidates": [_candidate(oracle, method, epochs) for oracle, method in pairs],
             "split": {"shares": list(split), "shuffle": shuffle},
             "seed": seed,
@@ -293,10 +308,11 @@ def _training_log(
     space: Space | None,
     objective: Objective | None,
     features: Schema | None,
+    columns: Columns | None,
 ) -> dict[str, Any]:
     embeddings = None if space is None else space.embeddings
     return {
-        "log": scratch.log(log, skip_bad, None, objective),
+        "log": scratch.log(log, skip_bad, None, objective, columns),
         "space": None if space is None else json.loads(_egret.space_json(str(space))),
         "embeddings": None if embeddings is None else scratch.rows(embeddings.tolist()),
         "features": None if features is None else features.to_dict(),
@@ -362,6 +378,7 @@ class _Scratch:
         skip_bad: str | PathLike[str] | None,
         space: Space | None = None,
         objective: Objective | None = None,
+        columns: Columns | None = None,
     ) -> dict[str, Any]:
         if not _is_path(log):
             file = self._file(".parquet")
@@ -373,6 +390,7 @@ class _Scratch:
         return {
             "paths": [fspath(path) for path in paths],
             "skip_bad": None if skip_bad is None else fspath(skip_bad),
+            **({} if columns is None else {"mapping": _mapping(columns)}),
         }
 
     def rows(self, rows: Sequence[Sequence[float]]) -> str:
@@ -396,6 +414,15 @@ class _Scratch:
                 for name, options in policy.items()
             }
         raise EgretError(f"a policy is text, best_of(model) or a function of a table, found {policy!r}")
+
+
+def _mapping(columns: Columns) -> dict[str, Any]:
+    def as_text(value: Any) -> Any:
+        if isinstance(value, Space):
+            return str(value)
+        return ",".join(map(str, value)) if isinstance(value, tuple) else value
+
+    return {role: as_text(value) for role, value in columns.items()}
 
 
 def _plain(value: Any) -> Any:
