@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn mistakes_say_what_to_do() {
         for (text, part) in [
-            ("unifrom", "expected uniform, best-of"),
+            ("unifrom", "expected uniform, logged, best-of"),
             ("=uniform", "the name before = is empty"),
             ("best-of:m=16", "best-of needs model"),
             ("best-of:m=some,model=a", "cannot have m=some"),
