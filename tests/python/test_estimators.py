@@ -171,6 +171,7 @@ def compare_with_obp(log: dict[str, np.ndarray], estimates: dict[str, float]) ->
 def test_estimators() -> None:
     egret = os.environ["EGRET"]
     log = make_log(1)
+    alone = ["--policy", "column:q"]
     policy = ["--policy", "column:q,predicted=q_fhat", "--predicted", "fhat"]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.parquet"
@@ -196,12 +197,12 @@ def test_estimators() -> None:
 
         w, loss = log["q"] / log["density"], log["loss"]
         alpha = 1.0 - LEVEL
-        [row] = ope(egret, path, *policy, "--estimators", "ips", "--intervals", "betting")
+        [row] = ope(egret, path, *alone, "--estimators", "ips", "--intervals", "betting")
         close(row["low"], betting_bound(w * loss, alpha / 2), "betting, lower end")
         close(row["high"], 1.0 - betting_bound(w * (1.0 - loss), alpha / 2), "betting, upper end")
 
         bound = ["--weight-bound", str(BOUND)]
-        [row] = ope(egret, path, *policy, "--estimators", "ips", "--intervals", "empirical-bernstein", *bound)
+        [row] = ope(egret, path, *alone, "--estimators", "ips", "--intervals", "empirical-bernstein", *bound)
         terms = w * loss
         log_term = math.log(4.0 / alpha)
         margin = math.sqrt(2.0 * np.var(terms, ddof=1) * log_term / ROWS)
