@@ -75,7 +75,7 @@ pub fn audit(args: &AuditArgs) -> Result<(String, bool)> {
     )?;
     if let Some(plot) = plot {
         let pictures = vec![("evidence", evidence(&report)?)];
-        plot.write("egret audit", section(&report), pictures)?;
+        plot.write("egret audit", vec![section(&report)], pictures)?;
     }
     let findings = &report.findings;
     let tests: Vec<&TestRow> = findings.tests.iter().chain([&findings.together]).collect();

@@ -133,7 +133,7 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
         section.after.insert(0, why.to_owned());
     }
     if let Some(plot) = plot {
-        plot.write("egret learn", section.clone(), figures(&report)?)?;
+        plot.write("egret learn", vec![section.clone()], figures(&report)?)?;
     }
     let whole = WithModel {
         report: &report,

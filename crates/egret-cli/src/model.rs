@@ -58,7 +58,7 @@ pub fn model(command: &ModelCommand) -> Result<String> {
     if let Some(plot) = plot {
         plot.write(
             "egret model",
-            section(args, &found),
+            vec![section(args, &found)],
             vec![("curves", figure(&found)?)],
         )?;
     }

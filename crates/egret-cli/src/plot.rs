@@ -37,23 +37,27 @@ impl Plot {
         Ok(Some(Self { path, kind }))
     }
 
-    /// Writes the first of the pictures, or a page with the section and all of them. Each has a name.
+    /// Writes the first of the pictures, or a page with the sections and all of them. Each has a name.
     pub fn write(
         &self,
         title: &str,
-        section: Section,
+        sections: Vec<Section>,
         pictures: Vec<(&str, Picture)>,
     ) -> Result<()> {
         let bytes = match self.kind {
             PlotKind::Svg => pictures[0].1.svg.clone().into_bytes(),
             PlotKind::Png => pictures[0].1.png.clone(),
-            PlotKind::Html => page(title, section, pictures).into_bytes(),
+            PlotKind::Html => page(title, sections, pictures).into_bytes(),
         };
         Ok(output::write(&self.path, &bytes)?)
     }
 }
 
-fn page(title: &str, section: Section, pictures: Vec<(&str, Picture)>) -> String {
+/// The title of the first section is that of the page's only part.
+fn page(title: &str, mut sections: Vec<Section>, pictures: Vec<(&str, Picture)>) -> String {
+    let heading = sections
+        .first_mut()
+        .map(|first| std::mem::take(&mut first.title));
     let figures = pictures.into_iter().map(|(name, picture)| Figure {
         name: name.to_owned(),
         caption: String::new(),
@@ -64,12 +68,9 @@ fn page(title: &str, section: Section, pictures: Vec<(&str, Picture)>) -> String
         title: title.to_owned(),
         lead: Vec::new(),
         parts: vec![Part {
-            heading: section.title.clone(),
+            heading: heading.unwrap_or_default(),
             figures: figures.collect(),
-            tables: vec![Section {
-                title: String::new(),
-                ..section
-            }],
+            tables: sections,
             ..Part::default()
         }],
     };

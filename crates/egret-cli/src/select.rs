@@ -105,7 +105,7 @@ pub fn select(args: &SelectArgs) -> Result<String> {
             args.level,
         )?;
         let pictures = vec![("candidates", picture)];
-        plot.write("egret select", section(args, &report), pictures)?;
+        plot.write("egret select", vec![section(args, &report)], pictures)?;
     }
     let candidates = &report.candidates;
     args.format

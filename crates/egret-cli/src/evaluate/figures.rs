@@ -1,32 +1,44 @@
 use egret::Objective;
-use egret_jobs::evaluate::{EvaluateReport, WeightHistogram};
+use egret_jobs::evaluate::{EvaluateReport, EvaluationRow, WeightHistogram};
 use egret_report::numerals::percent;
 use egret_report::{
     Axis, ChartError, Colour, ConfidenceInterval, IntervalChart, IntervalRow, Line, LineChart,
     Picture, Quantiles, Series, SpreadChart, SpreadRow,
 };
 
-/// The forest, how weights are spread, and confidence sequences as they narrow.
+/// Forests of values, of differences and of parts, how weights are spread, and confidence sequences as they narrow.
 pub fn all(report: &EvaluateReport) -> Result<Vec<(&'static str, Picture)>, ChartError> {
-    let rows: Vec<ForestRow<'_>> = report
-        .rows
-        .iter()
-        .map(|row| ForestRow {
-            label: format!("{}, {}", row.policy, row.estimator),
-            series: &row.interval,
-            values: (row.low, row.estimate, row.high),
-            note: "",
-        })
-        .collect();
-    let mut pictures = vec![(
-        "policies",
-        forest(
-            "Value of each policy",
-            report.objective,
-            &rows,
-            report.level,
-        )?,
-    )];
+    // The mean of the log goes with values alone.
+    let (differences, values): (Vec<&EvaluationRow>, Vec<&EvaluationRow>) =
+        report.rows.iter().partition(|row| row.logged.is_none());
+    let named = |row: &EvaluationRow| format!("{}, {}", row.policy, row.estimator);
+    let of_part = |row: &EvaluationRow| {
+        let part = row.part.as_deref().unwrap_or_default();
+        format!("{part}: {}, {}", row.policy, row.estimator)
+    };
+    let mut pictures = Vec::new();
+    let first = report.rows.first().map(|row| &row.estimator);
+    let parts = report.parts.iter();
+    let parts = parts.filter(|row| Some(&row.estimator) == first && row.logged.is_some());
+    let mut draw =
+        |name, title, rows: Vec<&EvaluationRow>, label: &dyn Fn(&EvaluationRow) -> String| {
+            if rows.is_empty() {
+                return Ok(());
+            }
+            let rows = rows.into_iter().map(|row| ForestRow {
+                label: label(row),
+                series: &row.interval,
+                values: (row.low, row.estimate, row.high),
+                note: "",
+            });
+            let rows: Vec<ForestRow<'_>> = rows.collect();
+            let picture = forest(title, report.objective, &rows, report.level)?;
+            pictures.push((name, picture));
+            Ok(())
+        };
+    draw("policies", "Value of each policy", values, &named)?;
+    draw("differences", "Differences", differences, &named)?;
+    draw("parts", "Part by part", parts.collect(), &of_part)?;
     if let Some(weights) = weights(report)? {
         pictures.push(("weights", weights));
     }

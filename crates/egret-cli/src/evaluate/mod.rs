@@ -140,7 +140,9 @@ pub fn ope(args: &OpeArgs) -> Result<String> {
     let report = evaluate(&request(args)?, &bar)?;
     drop(bar);
     if let Some(plot) = plot {
-        plot.write("egret ope", section(&report, true), figures::all(&report)?)?;
+        let mut sections = vec![section(&report, true)];
+        sections.extend(further::sections(&report, true));
+        plot.write("egret ope", sections, figures::all(&report)?)?;
     }
     let mut sections = vec![section(&report, args.wide)];
     sections.extend(further::sections(&report, args.wide));
