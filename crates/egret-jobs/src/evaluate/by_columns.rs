@@ -37,7 +37,8 @@ pub(super) fn evaluate(
         },
         predicted: !predicted || own.is_some(),
     });
-    let mut tally = Tally::new(checked, known.collect(), checked.against)?;
+    let tally = Tally::new(checked, known.collect(), checked.against)?;
+    let mut tally = tally.with_distributions(checked);
     let mut events = WeightedBatch::new(policies);
     let mut rows = 0;
     scan.for_each(|mut batch| -> Result<(), JobError> {

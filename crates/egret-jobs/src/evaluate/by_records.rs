@@ -343,7 +343,8 @@ impl Scan<'_> {
         });
         let (known, against): (Vec<Known>, _) = (known.collect(), self.against(ready)?);
         let request = self.checked.request;
-        let mut tally = Tally::new(self.checked, known.clone(), against)?;
+        let tally = Tally::new(self.checked, known.clone(), against)?;
+        let mut tally = tally.with_distributions(self.checked);
         let parts = request.parts.as_ref();
         let mut parts = parts.map(|by| PartTallies::new(by, known.clone(), against));
         let outcomes = request.outcomes.iter();

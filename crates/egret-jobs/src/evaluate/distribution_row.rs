@@ -30,11 +30,11 @@ pub struct DistributionRow {
     pub verdict_kind: VerdictKind,
 }
 
-/// All that was asked of one policy.
+/// All that was asked of one policy, with what speaks against its weights, if anything does.
 pub(super) fn of_policy(
     request: &EvaluateRequest,
     objective: Objective,
-    policy: &str,
+    (policy, doubt): (&str, Option<VerdictKind>),
     distribution: &OutcomeDistribution,
     confidence: Confidence,
 ) -> Vec<DistributionRow> {
@@ -53,9 +53,11 @@ pub(super) fn of_policy(
             high: units(found.high),
             level: confidence.level(),
             ess: found.effective,
-            verdict_kind: match found.is_reliable() {
-                true => VerdictKind::Reliable,
-                false => VerdictKind::TooFewEffective,
+            verdict_kind: match (doubt, found.is_reliable()) {
+                (Some(doubt), _) => doubt,
+                (None, true) => VerdictKind::Reliable,
+                (None, false) if 5.0 < found.largest_weight => VerdictKind::HeavyTails,
+                (None, false) => VerdictKind::TooFewEffective,
             },
         }
     };

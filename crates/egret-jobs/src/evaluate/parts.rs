@@ -1,5 +1,4 @@
 use std::collections::HashMap;
-use std::fmt;
 
 use egret::FeatureValue;
 use egret_log::{Extra, Record};
@@ -32,23 +31,11 @@ impl PartsBy {
         }
     }
 
-    /// The part that an event belongs to; `weighed` events came before it.
+    /// What tells the part that an event belongs to from the others; `weighed` events came before it.
     fn label(&self, record: &Record, weighed: u64) -> Result<String, Problem> {
         match self {
             Self::Field(name) => of_field(record, name),
-            Self::Window(events) => {
-                let start = weighed / events * events;
-                Ok(format!("events {} to {}", start + 1, start + events))
-            }
-        }
-    }
-}
-
-impl fmt::Display for PartsBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Field(name) => f.write_str(name),
-            Self::Window(_) => f.write_str("window"),
+            Self::Window(events) => Ok((weighed / events).to_string()),
         }
     }
 }
@@ -152,8 +139,21 @@ impl<'a> PartTallies<'a> {
             tally.left_out.not_played = of(whole.left_out.not_played);
             tally.pass_probs = whole.pass_probs;
         }
-        if matches!(self.by, PartsBy::Field(_)) {
-            self.tallies.sort_by(|one, other| one.0.cmp(&other.0));
+        match self.by {
+            PartsBy::Field(field) => {
+                self.tallies.sort_by(|one, other| one.0.cmp(&other.0));
+                for (name, _) in &mut self.tallies {
+                    *name = format!("{field} = {name}");
+                }
+            }
+            PartsBy::Window(_) => {
+                let mut first = 1;
+                for (name, tally) in &mut self.tallies {
+                    let next = first + tally.evaluations[0].events();
+                    *name = format!("events {first} to {}", next - 1);
+                    first = next;
+                }
+            }
         }
         self.tallies
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::distribution_row;
 use super::further_outcome::OutcomeTally;
 use super::tally::{LeftOut, Tally};
-use super::{Checked, EvaluateReport, PartsBy, PolicyDetail};
+use super::{Checked, EvaluateReport, PolicyDetail};
 use crate::error::JobError;
 
 /// One estimate of one policy, or of the difference of two.
@@ -103,10 +103,12 @@ pub(super) fn report(
     if checked.request.asks_for_distributions() {
         for (place, policy) in policies.iter().enumerate() {
             let tried = tried(evaluated, place);
+            let own = rows.iter().filter(|row| row.policy == policy.name);
+            let mut doubts = own.map(|row| row.verdict_kind);
             distribution.extend(distribution_row::of_policy(
                 checked.request,
                 objective,
-                &policy.name,
+                (&policy.name, doubts.find(|kind| kind.is_about_weights())),
                 &tally.distributions[chosen(&tried, &tally, checked.confidence)?],
                 for_all_tried(checked.confidence, &tried),
             ));
@@ -169,15 +171,8 @@ impl EvaluateReport {
         evaluated: &[Evaluated],
         parts: Vec<(String, Tally)>,
     ) -> Result<(), JobError> {
-        let Some(by) = &checked.request.parts else {
-            return Ok(());
-        };
         let checked = checked.for_parts(parts.len());
         for (name, mut tally) in parts {
-            let name = match by {
-                PartsBy::Field(field) => format!("{field} = {name}"),
-                PartsBy::Window(_) => name,
-            };
             if tally.left_out.point_masses == tally.evaluations[0].events() {
                 self.remarks.push(format!(
                     "{name}: all of its events are point masses, without a density."

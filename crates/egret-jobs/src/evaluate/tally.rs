@@ -93,10 +93,7 @@ impl Tally {
             .map_err(|error: egret_offline::PlanError| JobError::request("weight_bound", error))?;
         Ok(Self {
             evaluations,
-            distributions: match checked.request.asks_for_distributions() {
-                true => vec![OutcomeDistribution::default(); policies],
-                false => Vec::new(),
-            },
+            distributions: Vec::new(),
             histograms: vec![WeightHistogram::default(); policies],
             largest,
             comparisons,
@@ -106,6 +103,14 @@ impl Tally {
             draws_histograms: checked.request.histograms,
             kappa: (0.0, 0),
         })
+    }
+
+    /// With how outcomes are distributed, if that is asked for: of the whole log alone.
+    pub(super) fn with_distributions(mut self, checked: &Checked<'_>) -> Self {
+        if checked.request.asks_for_distributions() {
+            self.distributions = vec![OutcomeDistribution::default(); self.evaluations.len()];
+        }
+        self
     }
 
     /// Adds events to all.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use egret::{Context, Features, Objective};
+use egret::{Context, Features, Objective, Propensity};
 use egret_jobs::evaluate::{
     EvaluateReport, EvaluateRequest, EvaluationRow, FurtherOutcome, PartsBy, evaluate,
 };
 use egret_jobs::{JobError, LogSource, Silent};
 use egret_log::Record;
-use egret_offline::IntervalKind;
+use egret_offline::{IntervalKind, VerdictKind};
 
 use crate::{assert_near, assert_request, folder, records, write};
 
@@ -170,7 +170,7 @@ fn windows_follow_one_another() {
         parts: Some(PartsBy::Window(400)),
         ..request(&file, &["uniform"])
     });
-    let names = ["events 1 to 400", "events 401 to 800", "events 801 to 1200"];
+    let names = ["events 1 to 400", "events 401 to 800", "events 801 to 900"];
     for (name, window) in names.into_iter().zip(records.chunks(400)) {
         let found = report
             .parts
@@ -287,6 +287,31 @@ fn quantiles_are_those_of_weighted_outcomes() {
             assert!(row.low <= row.estimate && row.estimate <= row.high);
         }
     }
+}
+
+#[test]
+fn quantiles_of_weights_that_are_wrong_are_not_relied_on() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    let mut kept = records(2_000);
+    kept.retain(|record| record.loss.is_some() && record.propensity() != Propensity::PointMass);
+    let verdicts = |policy: &str| -> Vec<VerdictKind> {
+        let report = run(&EvaluateRequest {
+            quantiles: vec![0.5],
+            worst: vec![0.5],
+            ..request(&file, &[policy])
+        });
+        let rows = report.distribution.iter();
+        rows.map(|row| row.verdict_kind).collect()
+    };
+    write(&file, &kept);
+    assert_eq!(verdicts("column:q"), [VerdictKind::Reliable; 2]);
+    for record in &mut kept {
+        let doubled = 2.0 * record.number("q").expect("set");
+        record.set_extra("q", doubled).expect("its own name");
+    }
+    write(&file, &kept);
+    assert_eq!(verdicts("column:q"), [VerdictKind::MeanWeightOff; 2]);
 }
 
 #[test]

@@ -2,6 +2,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 use egret::OutOfRange;
+use egret_log::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -413,33 +414,8 @@ impl fmt::Display for Shown<'_> {
 
 /// `; did you mean X?` for the name closest to the word, if it is close.
 pub(super) fn did_you_mean(word: &str, names: &[&str]) -> String {
-    let near = names
-        .iter()
-        .map(|name| (edits(word, name), name))
-        .min_by_key(|(edits, _)| *edits);
-    match near {
-        Some((edits, name)) if edits <= 1 + name.len() / 4 => format!("; did you mean {name}?"),
-        _ => String::new(),
-    }
-}
-
-/// The number of letters to insert, delete, replace or swap with the next (restricted Damerau–Levenshtein).
-fn edits(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let mut rows = vec![(0..=other.len()).collect::<Vec<usize>>()];
-    for (i, a) in one.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in other.iter().enumerate() {
-            let replaced = rows[i][j] + usize::from(a != b);
-            let mut least = replaced.min(rows[i][j + 1] + 1).min(row[j] + 1);
-            if 0 < i && 0 < j && *a == other[j - 1] && one[i - 1] == *b {
-                least = least.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[one.len()][other.len()]
+    let meant = nearest(word, names.iter().copied());
+    meant.map_or(String::new(), |name| format!("; did you mean {name}?"))
 }
 
 #[cfg(test)]
@@ -447,15 +423,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn edits_are_counted() {
-        for (one, other, count) in [
-            ("", "abc", 3),
-            ("kitten", "sitting", 3),
-            ("explroer", "explorer", 1),
-            ("gamma", "gamma", 0),
-        ] {
-            assert_eq!(edits(one, other), count, "{one} and {other}");
-        }
+    fn a_slip_is_told_from_a_stranger() {
         let names = ["gamma", "kappa_inf"];
         assert_eq!(
             did_you_mean("kapa_inf", &names),

@@ -48,6 +48,23 @@ pub enum VerdictKind {
     Reliable,
 }
 
+impl VerdictKind {
+    /// Whether it speaks against all that is weighed so, and not against one estimator alone.
+    pub fn is_about_weights(self) -> bool {
+        matches!(
+            self,
+            Self::NoEvents
+                | Self::NoOverlap
+                | Self::NoValue
+                | Self::MeanWeightOff
+                | Self::LeftOut
+                | Self::OneEventDominates
+                | Self::TooFewEffective
+                | Self::HeavyTails
+        )
+    }
+}
+
 /// A mean weight is off if it is this many standard errors from 1. A correct log shows that once in 16,000 times.
 const MEAN_WEIGHT_ERRORS: f64 = 4.0;
 

@@ -107,3 +107,65 @@ fn intervals_cover_and_are_narrow_enough_to_exclude_the_logs_own() {
         assert!(9 * trials / 10 < excluded, "{place}: {excluded}");
     }
 }
+
+/// The log plays a with density k·a^(k − 1), the policy all alike; losses as above. The lowest losses have the largest
+/// weights, without variance for k ≥ 2.
+fn skewed(k: f64, n: usize, trial: u64) -> OutcomeDistribution {
+    let mut rng = EventRng::new(6, trial, Stream::World);
+    let (mut losses, mut weights) = (Vec::new(), Vec::new());
+    for _ in 0..n {
+        let a = (1.0 - rng.unit()).powf(1.0 / k);
+        losses.push(0.5 * (a + rng.unit()));
+        weights.push(a.powf(1.0 - k) / k);
+    }
+    let mut found = OutcomeDistribution::default();
+    found.observe(&WeightedEvents {
+        losses: &losses,
+        weights: &weights,
+        ..WeightedEvents::default()
+    });
+    found
+}
+
+#[test]
+fn skewed_weights_are_relied_on_only_where_intervals_cover() {
+    let trials = 400;
+    let confidence = Confidence::new(0.95).expect("a level");
+    let even: Density = |_| 1.0;
+    let asked: [(Ask, f64); 3] = [
+        (|d, c| d.quantile(0.1, c), quantile(0.1, even)),
+        (|d, c| d.quantile(0.5, c), quantile(0.5, even)),
+        (
+            |d, c| d.mean_of_worst(0.2, Worst::Lowest, c),
+            mean_of_worst(0.2, Worst::Lowest, even),
+        ),
+    ];
+    let (mut doubted, mut missed) = (0, 0);
+    for k in [1.3, 1.6, 1.9, 2.5] {
+        for n in [100, 300, 1_000, 3_000] {
+            let logs: Vec<OutcomeDistribution> =
+                (0..trials).map(|trial| skewed(k, n, trial)).collect();
+            for (place, (ask, truth)) in asked.iter().enumerate() {
+                let found = logs.iter().map(|log| ask(log, confidence).expect("events"));
+                let (sure, unsure): (Vec<_>, Vec<_>) =
+                    found.partition(DistributionEstimate::is_reliable);
+                let misses = |of: &[DistributionEstimate]| {
+                    let outside = of
+                        .iter()
+                        .filter(|one| *truth < one.low || one.high < *truth);
+                    outside.count() as u64
+                };
+                (doubted, missed) = (doubted + unsure.len() as u64, missed + misses(&unsure));
+                if 200 <= sure.len() {
+                    let allowed = allowed_misses(sure.len() as u64, 0.07);
+                    assert!(misses(&sure) <= allowed, "{k} {n} {place}");
+                }
+            }
+        }
+    }
+    // Those that are not relied on miss more often than they should: the doubt has a reason.
+    assert!(
+        allowed_misses(doubted, 0.05) < missed,
+        "{missed} of {doubted}"
+    );
+}
