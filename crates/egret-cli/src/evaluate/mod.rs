@@ -77,11 +77,14 @@ pub struct OpeArgs {
     #[arg(long, value_delimiter = ',', value_name = "SHARES")]
     worst: Vec<f64>,
     /// Predictions of outcomes from a saved model, for dm, dr and their kin; it must not have learned from this log
-    #[arg(long, value_name = "FILE", conflicts_with = "predicted")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["predicted", "fit"])]
     model: Option<PathBuf>,
     /// Predictions of outcomes from a column, in the units of the log's outcomes
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", conflicts_with = "fit")]
     predicted: Option<String>,
+    /// Predictions of outcomes without a model at hand: each event is predicted by one that learns from the events before it
+    #[arg(long)]
+    fit: bool,
     /// Weigh each event by tau/(tau + gamma), known before its action is drawn: less variance where gamma grows
     #[arg(long)]
     stabilize: bool,
@@ -161,7 +164,10 @@ pub fn ope(args: &OpeArgs) -> Result<String> {
 }
 
 fn request(args: &OpeArgs) -> Result<EvaluateRequest> {
-    let model = args.model.clone().map(Predictions::Model);
+    let model = match args.fit {
+        true => Some(Predictions::Fit),
+        false => args.model.clone().map(Predictions::Model),
+    };
     let defaults = EvaluateRequest::default();
     ensure!(
         args.replicates.is_none() || args.intervals.contains(&IntervalKind::Bootstrap),
@@ -169,7 +175,7 @@ fn request(args: &OpeArgs) -> Result<EvaluateRequest> {
     );
     ensure!(
         args.draws.is_none() || model.is_some(),
-        "--draws has no effect without predictions of a model: add --model FILE, or leave it out"
+        "--draws has no effect without predictions of a model: add --fit or --model FILE, or leave it out"
     );
     let predicted = model.is_some() || args.predicted.is_some();
     ensure!(
@@ -179,7 +185,7 @@ fn request(args: &OpeArgs) -> Result<EvaluateRequest> {
                 .estimators
                 .iter()
                 .any(|estimator| estimator.needs_model()),
-        "--model and --predicted have no effect on these --estimators: add dr or dm, or leave them out"
+        "--fit, --model and --predicted have no effect on these --estimators: add dr or dm, or leave them out"
     );
     ensure!(
         1 < args.policies.len()

@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use super::density::{
     AroundColumn, Event, LoggedDensity, OfColumns, OfLog, OfMeasure, OfPolicy, Predictor, Problem,
 };
+use super::fitted::Fitted;
 use super::further_outcome::OutcomeTally;
 use super::parts::PartTallies;
 use super::rows::{Evaluated, report};
@@ -236,6 +237,11 @@ impl Scan<'_> {
         }
         let predictor = match &self.checked.request.predictions {
             Some(_) if !self.checked.needs_predictions() => Predictor::Absent,
+            Some(Predictions::Fit) => {
+                let space = self.space();
+                let space = space.map_err(|problem| JobError::request("predictions", problem))?;
+                return self.run(log, &ready, Predicted::Fit(space), progress);
+            }
             Some(Predictions::Model(file)) => {
                 let model = self.model(file);
                 let model = model.map_err(|problem| JobError::request("predictions", problem))?;
@@ -253,7 +259,7 @@ impl Scan<'_> {
             Some(Predictions::Column(column)) => Predictor::Column(column),
             None => Predictor::Absent,
         };
-        self.run(log, &ready, predictor, progress)
+        self.run(log, &ready, Predicted::By(predictor), progress)
     }
 
     /// Models at other settings than their own, by the place of the policy.
@@ -333,10 +339,10 @@ impl Scan<'_> {
         &self,
         mut log: LogReader,
         ready: &[Ready<'_, A>],
-        predictor: Predictor<'_, A>,
+        predicted: Predicted<'_, A>,
         progress: &dyn Progress,
     ) -> Result<EvaluateReport, JobError> {
-        let absent = matches!(predictor, Predictor::Absent);
+        let absent = matches!(predicted, Predicted::By(Predictor::Absent));
         let known = ready.iter().map(|one| Known {
             largest: one.density.largest(),
             predicted: absent || one.density.predicts(),
@@ -352,20 +358,32 @@ impl Scan<'_> {
             .map(|outcome| OutcomeTally::new(self.checked, outcome, &known, against))
             .collect::<Result<Vec<_>, _>>()?;
         let mut events = WeightedBatch::new(ready.len());
+        let mut fitted = None;
         loop {
             let batch = self.next_batch(&mut log, &mut tally, progress)?;
             if batch.is_empty() {
                 break;
             }
-            let weighed = batch
-                .par_iter()
-                .map_init(PolicyBuffers::default, |buffers, used| {
-                    self.weigh(ready, predictor, used, buffers)
-                })
-                .collect::<Result<Vec<_>, _>>()?;
             events.clear();
-            for event in weighed {
-                event.add_to(&mut events);
+            match predicted {
+                Predicted::By(predictor) => {
+                    self.weigh_all(ready, predictor, &batch, &mut events)?;
+                }
+                Predicted::Fit(space) => {
+                    let fitted = match &mut fitted {
+                        Some(fitted) => fitted,
+                        None => fitted.insert(self.fitted(space, &batch)?),
+                    };
+                    let mut rest = &batch[..];
+                    while !rest.is_empty() {
+                        let block;
+                        (block, rest) = rest.split_at(fitted.block().min(rest.len()));
+                        self.weigh_all(ready, fitted.predictor(), block, &mut events)?;
+                        for used in block {
+                            fitted.learn(&used.place, &used.record)?;
+                        }
+                    }
+                }
             }
             let kept = batch.iter().map(|used| used.record.pass_prob);
             let event_weights = &mut events.event_weights;
@@ -503,6 +521,31 @@ impl Scan<'_> {
         self.models.values().any(learned)
     }
 
+    /// A model that is to learn from the log, before it has.
+    fn fitted<A: ActionKind>(&self, space: &Space, first: &[Used]) -> Result<Fitted<A>, JobError> {
+        let contexts = first.iter().map(|used| &used.record.context);
+        Fitted::new(space, self.objective, self.checked.request.seed, contexts)
+    }
+
+    fn weigh_all<A: ActionKind>(
+        &self,
+        ready: &[Ready<'_, A>],
+        predictor: Predictor<'_, A>,
+        batch: &[Used],
+        events: &mut WeightedBatch,
+    ) -> Result<(), JobError> {
+        let weighed = batch
+            .par_iter()
+            .map_init(PolicyBuffers::default, |buffers, used| {
+                self.weigh(ready, predictor, used, buffers)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        for event in weighed {
+            event.add_to(events);
+        }
+        Ok(())
+    }
+
     fn weigh<A: ActionKind>(
         &self,
         ready: &[Ready<'_, A>],
@@ -551,6 +594,14 @@ impl Scan<'_> {
             policies,
         })
     }
+}
+
+/// Where predictions come from.
+enum Predicted<'a, A: ActionKind> {
+    /// From what is known before the log is read.
+    By(Predictor<'a, A>),
+    /// From a model over this space that learns as the log is read.
+    Fit(&'a Space),
 }
 
 /// The same oracle at one τ and one γ.

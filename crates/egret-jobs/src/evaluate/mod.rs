@@ -10,6 +10,7 @@ mod by_columns;
 mod by_records;
 mod density;
 mod distribution_row;
+mod fitted;
 mod further_outcome;
 mod parts;
 mod pass_probs;
@@ -94,6 +95,8 @@ pub enum Predictions {
     Model(PathBuf),
     /// A column of the log that holds f̂(x, a), in the units of the objective.
     Column(String),
+    /// Each event is predicted by a model that learns from the events before it.
+    Fit,
 }
 
 impl Default for EvaluateRequest {
@@ -257,8 +260,10 @@ impl<'a> Checked<'a> {
     /// Whether columns of numbers hold all that is needed, so that no record has to be made.
     fn columns_suffice(&self) -> bool {
         let request = self.request;
-        !matches!(request.predictions, Some(Predictions::Model(_)))
-            && request.from_seq.is_none()
+        !matches!(
+            request.predictions,
+            Some(Predictions::Model(_) | Predictions::Fit)
+        ) && request.from_seq.is_none()
             && request.to_seq.is_none()
             && request.parts.is_none()
             && request.outcomes.is_empty()
@@ -320,7 +325,8 @@ fn estimators(request: &EvaluateRequest) -> Result<Vec<Estimator>, JobError> {
     for estimator in &request.estimators {
         if !predicted && estimator.needs_model() {
             let problem = format!(
-                "{estimator} needs predictions of outcomes: give a saved model (--model FILE) or a column (--predicted NAME)"
+                "{estimator} needs predictions of outcomes: fit them to the log (--fit), or give a saved model (--model FILE) or a column (--predicted \
+                 NAME)"
             );
             return Err(JobError::request("estimators", problem));
         }

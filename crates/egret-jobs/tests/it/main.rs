@@ -5,6 +5,7 @@ mod check;
 mod convert;
 mod decide;
 mod evaluate;
+mod evaluate_fit;
 mod evaluate_parts;
 mod head;
 mod limits;

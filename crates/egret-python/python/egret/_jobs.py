@@ -47,6 +47,7 @@ def evaluate(
     worst: Sequence[float] = (),
     model: ModelFile | None = None,
     predicted: str | None = None,
+    fit: bool = False,
     stabilize: bool = False,
     weight_bound: float | None = None,
     replicates: int = 200,
@@ -98,7 +99,7 @@ def evaluate(
     with _Scratch() as scratch:
         named = _named(policies)
         log, named = _with_densities(log, named)
-        predictions: dict[str, str] | None = None
+        predictions: dict[str, str] | str | None = None
         parts: dict[str, object] | None = None
         if by is not None and window is not None:
             raise EgretError("a log is cut by a field or into windows: give one of them")
@@ -106,12 +107,14 @@ def evaluate(
             parts = {"field": by}
         elif window is not None:
             parts = {"window": window}
-        if model is not None and predicted is not None:
-            raise EgretError("predictions come from a model or from a column: give one of them")
+        if fit + (model is not None) + (predicted is not None) > 1:
+            raise EgretError("predictions come from a fit, a model or a column: give one of them")
         if model is not None:
             predictions = {"model": scratch.model(model)}
         elif predicted is not None:
             predictions = {"column": predicted}
+        elif fit:
+            predictions = "fit"
         request = {
             "log": scratch.log(log, skip_bad, space, objective, columns),
             "policies": [{"name": name, "policy": scratch.policy(policy)} for name, policy in named.items()],
