@@ -82,12 +82,15 @@ impl Tally {
         let others = (0..policies).filter(|policy| against.is_some_and(|one| one != *policy));
         let comparisons = others
             .map(|policy| {
-                let comparison = PolicyComparison::new(plan.weight_bound)?;
-                let bounded = |policy: usize| largest[policy].is_some();
-                Ok(match bounded(policy) && against.is_some_and(bounded) {
-                    true => (policy, comparison.with_event_bounds()),
-                    false => (policy, comparison),
-                })
+                let mut comparison = PolicyComparison::new(plan.weight_bound)?;
+                let both = |is: &dyn Fn(usize) -> bool| is(policy) && against.is_some_and(is);
+                if both(&|policy| largest[policy].is_some()) {
+                    comparison = comparison.with_event_bounds();
+                }
+                if checked.needs_predictions() && both(&|policy| known[policy].predicted) {
+                    comparison = comparison.with_predictions();
+                }
+                Ok((policy, comparison))
             })
             .collect::<Result<_, _>>()
             .map_err(|error: egret_offline::PlanError| JobError::request("weight_bound", error))?;

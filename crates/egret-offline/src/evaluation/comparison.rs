@@ -21,13 +21,15 @@ use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 /// |-----------|-------------------------------------------|-------------------------------------------------------|
 /// | `ips`     | (w₁ − w₂)ℓ                                | normal; betting, see below                            |
 /// | `snips`   | the difference of two ratios              | normal                                                |
-/// | `dr`      | E_q₁ f̂ − E_q₂ f̂ + (w₁ − w₂)(ℓ − f̂)        | normal, if all three predictions are given            |
+/// | `dr`      | E_q₁ f̂ − E_q₂ f̂ + (w₁ − w₂)(ℓ − f̂)        | normal, and betting in place of ips's, if all three   |
+/// |           |                                           | predictions are given                                 |
 ///
 /// Bets are on w₁ℓ + w₂(1 − ℓ), with mean 1 + v₁ − v₂, and from above on the same with the policies swapped. That spreads even
 /// where w₁ = w₂, so that two policies that are alike are not seen to be. With w ≤ B there are also bets on
 /// 1 + (w₁ − w₂)(ℓ − c) + k for c = 0, ¼, …, 1, where k is large enough that this is not negative: it does not spread then. All
 /// share one wealth, and the interval of 1 − ℓ is the mirror image. Where events have bounds of their own, those too large for k
-/// enter with the first term.
+/// enter with the first term. With predictions that are known before the action is drawn
+/// ([`with_predictions`](Self::with_predictions)) there are also bets on the terms of `dr`, shifted likewise.
 ///
 /// Memory is constant, and neither batches nor threads change a bit, as in [`Evaluation`](crate::Evaluation).
 ///
@@ -47,14 +49,24 @@ use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 #[derive(Debug, Clone)]
 pub struct PolicyComparison {
     bound: Option<f64>,
-    /// (c, k) of the bets that need a bound.
-    parts: Vec<(f64, f64)>,
+    /// The bets that need a bound.
+    parts: Vec<Part>,
     total: Totals,
     rest: Rest<COLUMNS>,
     left_out: u64,
     sampled_unequally: bool,
     /// Whether predictions are given; none before the first batch.
     predicted: Option<bool>,
+}
+
+/// A bet on the difference that needs a bound: on 1 + k + what is said here. k is 1 less than what that cannot exceed, so
+/// that the bet is on no negative number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Part {
+    /// (w₁ − w₂)(ℓ − c).
+    Centered { c: f64, k: f64 },
+    /// The terms of dr.
+    Corrected { k: f64 },
 }
 
 /// Logged events with the weights of two policies. [`WeightedEvents`] describes each quantity.
@@ -163,8 +175,8 @@ impl PolicyComparison {
             return Err(PlanError::WeightBound { bound });
         }
         Ok(Self {
-            total: Totals::new(&Self::parts(weight_bound, false)),
-            parts: Self::parts(weight_bound, false),
+            total: Totals::new(&centered(weight_bound, false)),
+            parts: centered(weight_bound, false),
             bound: weight_bound,
             rest: Rest::new(),
             left_out: 0,
@@ -175,21 +187,25 @@ impl PolicyComparison {
 
     /// For events that come with bounds of their own ([`PairedEvents::weight_bounds`]), before the first of them.
     pub fn with_event_bounds(mut self) -> Self {
-        self.parts = Self::parts(self.bound, true);
+        self.parts = centered(self.bound, true);
         self.total = Totals::new(&self.parts);
         self
     }
 
-    /// (c, k): k is 1 less than the largest |(w₁ − w₂)(ℓ − c)| under a bound.
-    fn parts(bound: Option<f64>, event_bounds: bool) -> Vec<(f64, f64)> {
-        let (bounds, centers): (&[f64], &[f64]) = match &bound {
-            Some(bound) => (std::slice::from_ref(bound), &[0.0, 0.25, 0.5, 0.75, 1.0]),
-            None if event_bounds => (&USUAL_BOUNDS, &[0.0, 0.5, 1.0]),
-            None => (&[], &[]),
-        };
-        let with = |bound: f64| centers.iter().map(move |&c| (c, reach(c) * bound - 1.0));
-        let parts = bounds.iter().flat_map(|&bound| with(bound));
-        parts.map(|(c, k)| (c, k.max(0.0))).collect()
+    /// For events that come with predictions, before the first of them and after
+    /// [`with_event_bounds`](Self::with_event_bounds). Without bounds of the weights it changes nothing.
+    pub fn with_predictions(mut self) -> Self {
+        let usual = self.bound.is_none() && !self.parts.is_empty();
+        let bounds = self.bound.into_iter();
+        let bounds = bounds.chain(USUAL_BOUNDS.into_iter().filter(|_| usual));
+        // |ℓ − f̂| is at most 1, and the policies' mean predictions are seldom further apart than this.
+        let corrected = bounds.map(|bound| Part::Corrected {
+            k: bound - 1.0 + 0.25,
+        });
+        self.parts.extend(corrected);
+        self.total = Totals::new(&self.parts);
+        self.predicted = Some(true);
+        self
     }
 
     /// Adds a batch of events. A batch that is refused leaves no trace.
@@ -313,8 +329,12 @@ impl PolicyComparison {
                 .bound
                 .map(|bound| bound * total.weights[0].largest_event_weight()),
         };
+        let corrected = |part: &Part| matches!(part, Part::Corrected { .. });
         let betting = difference(
-            Estimator::Ips,
+            match self.parts.iter().any(corrected) {
+                true => Estimator::Dr,
+                false => Estimator::Ips,
+            },
             IntervalKind::Betting,
             if low.is_nan() {
                 f64::NAN
@@ -416,7 +436,7 @@ impl Chunked<COLUMNS> for PolicyComparison {
 
     fn sum(&self, rows: &Rows<'_, COLUMNS>, before: u64, scratch: &mut Scratch) -> Totals {
         let n = length(rows);
-        let [losses, w1, w2, predicted, b1, b2, bounds, event_weights] = *rows;
+        let [losses, w1, w2, predicted, b1, b2, _, event_weights] = *rows;
         let [losses, w1, w2] = [losses, w1, w2].map(Option::unwrap_or_default);
         let (u, r) = scratch.two(n);
         for i in 0..n {
@@ -472,10 +492,8 @@ impl Chunked<COLUMNS> for PolicyComparison {
             let end = n.min((look - before) as usize);
             let range = start..end;
             let (x, y) = scratch.two(end - start);
-            let part = [losses, w1, w2].map(|column| &column[range.clone()]);
-            let bounds = bounds.map(|bounds| &bounds[range.clone()]);
-            let event_weights = event_weights.map(|event_weights| &event_weights[range]);
-            self.bet(part, bounds, event_weights, x, y, &mut sums.sides);
+            let part = rows.map(|column| column.map(|column| &column[range.clone()]));
+            self.bet(&part, x, y, &mut sums.sides);
             if before + end as u64 == look {
                 // The sides of this chunk alone: `add` adds those before it.
                 sums.path.push(end as u64, &sums.sides);
@@ -495,30 +513,36 @@ impl Chunked<COLUMNS> for PolicyComparison {
 }
 
 impl PolicyComparison {
-    fn bet(
-        &self,
-        [losses, w1, w2]: [&[f64]; 3],
-        bounds: Option<&[f64]>,
-        event_weights: Option<&[f64]>,
-        x: &mut [f64],
-        y: &mut [f64],
-        sides: &mut Sides,
-    ) {
+    fn bet(&self, rows: &Rows<'_, COLUMNS>, x: &mut [f64], y: &mut [f64], sides: &mut Sides) {
+        let [losses, w1, w2, predicted, b1, b2, bounds, event_weights] = *rows;
+        let [losses, w1, w2] = [losses, w1, w2].map(Option::unwrap_or_default);
+        let [predicted, b1, b2] = [predicted, b1, b2].map(Option::unwrap_or_default);
         mixed(losses, w1, w2, x, y);
         sides.below.observe(0, x, event_weights);
         sides.above.observe(0, y, event_weights);
         let bound = self.bound.unwrap_or(f64::INFINITY);
-        for (place, &(c, k)) in self.parts.iter().enumerate() {
+        for (place, part) in self.parts.iter().enumerate() {
             for i in 0..losses.len() {
-                let k = k / event_weights.map_or(1.0, |h| scale_of(h[i]));
                 let bound = bounds.map_or(bound, |bounds| bounds[i].min(bound));
                 let (loss, w1, w2) = (losses[i], w1[i], w2[i]);
+                // What is added to 1 from below and from above, its largest size, and k. From above with 1 − c, so that the
+                // two sides are mirror images.
+                let (below, above, largest, k) = match *part {
+                    Part::Centered { c, k } => {
+                        let mirrored = (w2 - w1) * (loss - (1.0 - c));
+                        ((w1 - w2) * (loss - c), mirrored, reach(c) * bound, k)
+                    }
+                    Part::Corrected { k } => {
+                        let apart = b1[i] - b2[i];
+                        let term = (w1 - w2) * (loss - predicted[i]) + apart;
+                        let largest = reach(predicted[i]) * bound + apart.abs();
+                        (term, -term, largest, k)
+                    }
+                };
+                let k = k / event_weights.map_or(1.0, |h| scale_of(h[i]));
                 // A little more for rounding, which `max` takes away again.
-                [x[i], y[i]] = if reach(c) * bound <= (1.0 + k) * (1.0 + 1e-12) {
-                    let difference = (w1 - w2) * (loss - c);
-                    // From above with 1 − c, so that the two sides are mirror images.
-                    let mirrored = (w2 - w1) * (loss - (1.0 - c));
-                    [1.0 + difference + k, 1.0 + mirrored + k].map(|value| value.max(0.0))
+                [x[i], y[i]] = if largest <= (1.0 + k) * (1.0 + 1e-12) {
+                    [1.0 + below + k, 1.0 + above + k].map(|value| value.max(0.0))
                 } else {
                     let first = w1 * loss + w2 * (1.0 - loss);
                     let second = w2 * loss + w1 * (1.0 - loss);
@@ -548,11 +572,32 @@ fn mixed(losses: &[f64], w1: &[f64], w2: &[f64], x: &mut [f64], y: &mut [f64]) {
     }
 }
 
-/// Bounds on 1 + v₁ − v₂ and on 1 + v₂ − v₁, before any event. The bets that need a bound have half of the wealth.
-fn empty_sides(parts: &[(f64, f64)]) -> Sides {
-    let first = (parts.len().max(1) as f64, 0.0);
-    let others = parts.iter().map(|&(_, k)| (1.0, k));
-    let side = Side::new(std::iter::once(first).chain(others));
+/// (w₁ − w₂)(ℓ − c) around several centers, each for every bound.
+fn centered(bound: Option<f64>, event_bounds: bool) -> Vec<Part> {
+    let (bounds, centers): (&[f64], &[f64]) = match &bound {
+        Some(bound) => (std::slice::from_ref(bound), &[0.0, 0.25, 0.5, 0.75, 1.0]),
+        None if event_bounds => (&USUAL_BOUNDS, &[0.0, 0.5, 1.0]),
+        None => (&[], &[]),
+    };
+    let with = |bound: f64| {
+        centers.iter().map(move |&c| Part::Centered {
+            c,
+            k: (reach(c) * bound - 1.0).max(0.0),
+        })
+    };
+    bounds.iter().flat_map(|&bound| with(bound)).collect()
+}
+
+/// Bounds on 1 + v₁ − v₂ and on 1 + v₂ − v₁, before any event. Each kind of bet has as much of the wealth.
+fn empty_sides(parts: &[Part]) -> Sides {
+    let corrected = |part: &&Part| matches!(part, Part::Corrected { .. });
+    let corrected = parts.iter().filter(corrected).count();
+    let centered = (parts.len() - corrected).max(1) as f64;
+    let others = parts.iter().map(|part| match *part {
+        Part::Centered { k, .. } => (1.0, k),
+        Part::Corrected { k } => (centered / corrected as f64, k),
+    });
+    let side = Side::new(std::iter::once((centered, 0.0)).chain(others));
     Sides {
         below: side.clone(),
         above: side,
@@ -573,7 +618,7 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    fn new(parts: &[(f64, f64)]) -> Self {
+    fn new(parts: &[Part]) -> Self {
         Self {
             ips: Moments::default(),
             unequal: Moments::default(),

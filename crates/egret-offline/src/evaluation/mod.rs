@@ -33,6 +33,8 @@ pub use report::{Report, Skipped};
 pub use standing::Standing;
 pub use verdict::{Verdict, VerdictKind};
 
+pub(crate) use verdict::about;
+
 use self::layout::Layout;
 use self::totals::Totals;
 use crate::interval::Confidence;

@@ -228,7 +228,7 @@ impl Verdict {
 }
 
 /// A number of events, to two digits.
-fn about(events: u64) -> String {
+pub(crate) fn about(events: u64) -> String {
     let unit = 10_u64.pow(events.max(1).ilog10().saturating_sub(1));
     let rounded = events.div_ceil(unit) * unit;
     let digits = rounded.to_string();

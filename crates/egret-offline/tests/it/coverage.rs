@@ -564,6 +564,71 @@ fn a_bound_is_used_for_any_loss_and_its_mirror_image() {
 }
 
 #[test]
+fn predictions_narrow_the_difference_of_two_policies() {
+    // The log plays a ∈ {0, 1} with probability ½, the first policy a = 1 twice as often as a = 0, the second the other way
+    // around. What is lost is x but for a little, where x is seen before.
+    let reports = |trial: u64, flipped: bool| {
+        let mut rng = EventRng::new(18, trial, Stream::World);
+        let n = 20_000;
+        let mut columns = [(); 7].map(|()| Vec::with_capacity(n));
+        for _ in 0..n {
+            let (x, a) = (rng.unit(), f64::from(u8::from(rng.unit() < 0.5)));
+            let loss = 0.8 * x + 0.1 * a + 0.1 * rng.unit();
+            let fhat = |a: f64| 0.8 * x + 0.1 * a + 0.05;
+            let mean = |first: f64| first * fhat(1.0) + (1.0 - first) * fhat(0.0);
+            let row = [
+                loss,
+                (2.0 + 2.0 * a) / 3.0,
+                (4.0 - 2.0 * a) / 3.0,
+                fhat(a),
+                mean(2.0 / 3.0),
+                mean(1.0 / 3.0),
+            ];
+            let mirrored = |place: usize| flipped && ![1, 2].contains(&place);
+            for (place, value) in row.into_iter().enumerate() {
+                columns[place].push(if mirrored(place) { 1.0 - value } else { value });
+            }
+            columns[6].push(4.0 / 3.0);
+        }
+        let [losses, w1, w2, fhat, b1, b2, bounds] = &columns;
+        [false, true].map(|predicted| {
+            let comparison = PolicyComparison::new(None).expect("no bound");
+            let mut comparison = comparison.with_event_bounds();
+            if predicted {
+                comparison = comparison.with_predictions();
+            }
+            let events = PairedEvents {
+                losses,
+                weights: [w1, w2],
+                predictions: predicted.then_some([fhat, b1, b2]),
+                weight_bounds: Some(bounds),
+                ..PairedEvents::default()
+            };
+            comparison.observe(&events).expect("in range");
+            let report = comparison.report(level(0.95));
+            let row = report.differences.last().expect("betting").clone();
+            let estimator = [Estimator::Ips, Estimator::Dr][usize::from(predicted)];
+            assert_eq!(
+                (row.estimator, row.interval),
+                (estimator, IntervalKind::Betting)
+            );
+            (row, report.path)
+        })
+    };
+    let trials = 40;
+    let missed = misses(trials, |trial| {
+        let [(without, _), (with, path)] = reports(trial, false);
+        let [_, (mirror, _)] = reports(trial, true);
+        assert!((with.low + mirror.high).abs() < 1e-9, "{with:?} {mirror:?}");
+        let [with, without] = [with, without].map(|row| row.high - row.low);
+        assert!(with < 0.5 * without, "{with} of {without}");
+        // v₁ − v₂ = 0.1/3.
+        ever_missed(&path, 0.1 / 3.0)
+    });
+    assert!(missed <= allowed_misses(trials, ALPHA), "{missed}");
+}
+
+#[test]
 fn a_difference_is_as_narrow_for_rewards_as_for_losses() {
     // Policies that are alike on nine events of ten; losses are 1 with probability 0.9.
     let report = |trial: u64, flipped: bool, event_bounds: bool| {

@@ -7,8 +7,8 @@ use egret::{
     ModelSpec, Observed, OracleSpec, Propensity, RegressionOracle, Settings, Stream,
 };
 use egret_offline::{
-    CandidateStanding, Order, Selection, SelectionError, SelectionSettings, ServedPolicy, Split,
-    SplitRows, TrainingCandidate, TrainingMethod, TrainingSettings,
+    CandidateStanding, Entry, IntervalKind, Order, Selection, SelectionError, SelectionSettings,
+    ServedPolicy, Split, SplitRows, TrainingCandidate, TrainingMethod, TrainingSettings,
 };
 use egret_testkit::allowed_misses;
 
@@ -180,7 +180,7 @@ fn point_masses_weigh_nothing_and_count() {
     // Left out, they would make it 2.
     assert!((value.interval.mean_weight - 1.0).abs() < 1e-9, "{value:?}");
     assert_eq!(value.interval.n, 200);
-    assert!((value.estimate - 1.0).abs() < 1e-9, "{value:?}");
+    assert!((value.estimate - 1.0).abs() < 1e-3, "{value:?}");
 }
 
 #[test]
@@ -241,6 +241,54 @@ fn the_better_of_two_is_found_and_proved() {
     assert_eq!(found, 40);
     // Measured: 38.
     assert!(36 <= proved, "{proved}");
+}
+
+#[test]
+fn few_events_prove_much_and_nothing_that_is_wrong() {
+    // Densities are ½ + a, at least ½, so that normal intervals can be relied on.
+    let mild = |seed: u64, n: u64| -> Log {
+        let mut log = log(seed, n);
+        for (event, example) in log.iter_mut().enumerate() {
+            let mut rng = EventRng::new(100 + seed, event as u64, Stream::World);
+            let x = example.x.as_dense().expect("one number")[0];
+            example.action = (0.25 + 2.0 * rng.unit()).sqrt() - 0.5;
+            let loss = f64::from(u8::from(rng.unit() < truth(x, example.action)));
+            example.loss = Loss::new(loss).expect("0 or 1");
+            let density = Density::new(0.5 + example.action).expect("positive");
+            example.propensity = Propensity::Density(density);
+        }
+        log
+    };
+    let mut twin = good();
+    twin.training.method = TrainingMethod::DirectMethod;
+    let candidates = [good(), poor(), twin];
+    let (trials, level) = (100, 0.8);
+    let (mut misses, mut wrong, mut proved, mut normal) = (0, 0, 0, 0);
+    for seed in 0..trials {
+        let selection = select(&mild(seed, 3_000), &candidates, level);
+        let values: Vec<f64> = selection
+            .entries
+            .iter()
+            .map(|entry| value(&*entry.trained.oracle))
+            .collect();
+        let entries = selection.entries.iter().zip(&values);
+        misses += u64::from(entries.clone().any(|(entry, value)| {
+            let interval = &entry.value.interval;
+            normal += u64::from(interval.interval == IntervalKind::Normal);
+            *value < interval.low || interval.high < *value
+        }));
+        let worse = |entry: &Entry<f64>| entry.value.standing == CandidateStanding::Worse;
+        let best = values[selection.winner];
+        wrong += u64::from(
+            entries
+                .clone()
+                .any(|(entry, value)| worse(entry) && *value <= best),
+        );
+        proved += u32::from(worse(&selection.entries[1]));
+    }
+    assert!(misses <= allowed_misses(trials, 1.0 - level), "{misses}");
+    assert!(wrong <= allowed_misses(trials, 1.0 - level), "{wrong}");
+    assert!(90 <= proved && 90 <= normal, "{proved} {normal}");
 }
 
 #[test]

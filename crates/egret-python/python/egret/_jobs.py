@@ -81,8 +81,9 @@ def evaluate(
         Also other columns of outcomes, each with its range, as in {"returns": egret.minimize(0, 50)} (`.outcomes`).
     quantiles, worst
         Also quantiles of the outcome, and the mean of the worst share of outcomes (`.distribution`).
-    model, predicted
-        Predictions of outcomes: a model that has not learned from these events, or a column.
+    model, predicted, fit
+        Predictions of outcomes: a model that has not learned from these events, a column, or a model that is fitted
+        as the log is read, each event predicted after the events before it.
     space, objective
         Which actions there are and what outcomes are, for tables: egret's files say it, and frames of pandas and
         polars forget it.

@@ -1,3 +1,5 @@
+mod predictions;
+
 use std::ops::ControlFlow;
 
 use egret::{
@@ -9,7 +11,7 @@ use serde::Serialize;
 use crate::estimator::Estimator;
 use crate::evaluation::{
     Difference, Estimate, Evaluation, EvaluationError, PairedEvents, Plan, PlanError,
-    PolicyComparison,
+    PolicyComparison, Verdict, VerdictKind, about,
 };
 use crate::interval::{Confidence, IntervalKind};
 use crate::policy::{Policy, PolicyError};
@@ -20,10 +22,12 @@ use crate::weighted_events::WeightedEvents;
 
 /// Candidates that were trained on one part of a log and compared on another.
 ///
-/// The value of each candidate is estimated on the same held-out rows, self-normalized. Its interval is a confidence sequence
-/// by betting at α/K for K candidates. All K intervals hold at once with probability 1 − α, so the winner's holds although it
-/// was picked for winning. One candidate is called better than another only if the interval of their difference, at
-/// α/(K(K − 1)) for each ordered pair, lies on one side of 0.
+/// The value of each candidate is estimated on the same held-out rows, doubly robust. Predictions are those of the candidate
+/// with the smallest squared error on the other rows, the same for all. Intervals are normal ones where their verdict is that
+/// they can be relied on, and else by betting, which holds for all weights and is wider. For K candidates they are at α/K, so
+/// that all hold at once with probability 1 − α, and the winner's holds although it was picked for winning. One candidate is
+/// called better than another only if the interval of their difference, at α/(K(K − 1)) for each ordered pair and of the kind
+/// chosen alike, lies on one side of 0.
 pub struct Selection<A: ActionKind> {
     /// In the order of the candidates.
     pub entries: Vec<Entry<A>>,
@@ -45,10 +49,10 @@ pub struct Entry<A: ActionKind> {
 /// The value of a candidate on held-out rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldOutValue {
-    /// The mean loss of the served policy, self-normalized, or its mean outcome after [`in_units`](Self::in_units); NaN
-    /// where all weights are 0.
+    /// The mean loss of the served policy, or its mean outcome after [`in_units`](Self::in_units); NaN where all weights
+    /// are 0.
     pub estimate: f64,
-    /// The betting interval, with the value that it speaks least against. All candidates' intervals hold at once.
+    /// The interval. All candidates' intervals hold at once.
     pub interval: Estimate,
     /// How it compares with the winner.
     pub standing: CandidateStanding,
@@ -66,6 +70,8 @@ pub enum CandidateStanding {
     BestEstimate,
     /// It is tied with the winner: it may be as good.
     Tied,
+    /// It is worse by a normal interval whose verdict is that it cannot be relied on, and not by one that can.
+    LooksWorse,
     /// It is worse than the winner.
     Worse,
 }
@@ -89,6 +95,7 @@ impl CandidateStanding {
             Self::Best => "best: all others are worse",
             Self::BestEstimate => "best estimate, tied with others",
             Self::Tied => "tied with the best",
+            Self::LooksWorse => "looks worse than the best, on too little evidence",
             Self::Worse => "worse than the best",
         }
     }
@@ -151,20 +158,23 @@ impl<A: ActionKind> Selection<A> {
         let confidence = Confidence::new(settings.level)?;
         let rows = &parts.test;
         let mut held_out = HeldOut::default();
+        let Some(fhat) = predictions::most_exact(&trained, examples, parts)? else {
+            return Err(SelectionError::NoCandidate);
+        };
+        held_out.predicted = predictions::of_logged(fhat, examples, rows)?;
         for (candidate, trained) in candidates.iter().zip(&trained) {
             let served = candidate.training.policy;
             let policy = served.serve(&*measure, &*trained.oracle)?;
             let weights = importance_weights(&policy, examples, rows, settings.seed)?;
             held_out.add(examples, rows, &weights);
+            let predicted = predictions::of_policy(&policy, fhat, examples, rows, settings.seed)?;
+            held_out.policy_predicted.push(predicted);
             let largest = policy.largest_density().unwrap_or(f64::INFINITY);
             let inverse =
                 |&row: &usize| settings.largest_inverses.get(row).map(|one| largest * one);
             held_out
                 .bounds
                 .push(rows.iter().filter_map(inverse).collect());
-        }
-        if candidates.is_empty() {
-            return Err(SelectionError::NoCandidate);
         }
         if !held_out.has_weight() {
             return Err(SelectionError::NothingToJudgeBy { rows: rows.len() });
@@ -210,37 +220,52 @@ impl<A: ActionKind> Selection<A> {
             estimate, interval, ..
         } = value.clone().in_units(objective);
         let noun = objective.noun();
-        let ties: Vec<String> = self
-            .entries
-            .iter()
-            .filter(|entry| entry.value.standing == CandidateStanding::Tied)
-            .map(|entry| entry.candidate.name())
-            .collect();
         let digits = objective.decimals();
         let value = format!("{estimate:.digits$}, in {}", interval.ends(digits));
         if self.entries.len() == 1 {
             return format!("{name} is the only candidate: its mean {noun} is {value}");
         }
-        if ties.is_empty() {
+        let ties = self.names(CandidateStanding::Tied);
+        let apart = self.names(CandidateStanding::LooksWorse);
+        if ties.is_none() && apart.is_none() {
             return format!("{name} is better than all others: its mean {noun} is {value}");
         }
-        let others = match ties.len() {
-            ..=NAMED => ties.join(", "),
-            many => format!("{} and {} more", ties[..NAMED].join(", "), many - NAMED),
-        };
+        let ties = ties.map(|names| format!("; tied with {names}"));
+        let apart =
+            apart.map(|names| format!("; on too little evidence, it looks better than {names}"));
         let settled = self
             .entries
             .iter()
             .filter_map(|entry| entry.value.behind.as_ref()?.events_to_settle())
             .max();
-        let settled = settled.map_or(String::new(), |events| {
-            format!("; if the differences are what is estimated, about {events} more held-out events would settle it")
+        let settled = settled.map(|events| {
+            let events = about(events);
+            format!("; if the differences are what is estimated, {events} more held-out events would settle it")
         });
-        format!("{name} has the best mean {noun}, {value}; tied with {others}{settled}")
+        let parts: Vec<String> = [ties, apart, settled].into_iter().flatten().collect();
+        format!("{name} has the best mean {noun}, {value}{}", parts.concat())
+    }
+
+    /// The candidates of a standing, the first few by name; none if there is none.
+    fn names(&self, standing: CandidateStanding) -> Option<String> {
+        let alike = self
+            .entries
+            .iter()
+            .filter(|entry| entry.value.standing == standing);
+        let names: Vec<String> = alike.map(|entry| entry.candidate.name()).collect();
+        match names.len() {
+            0 => None,
+            1..=NAMED => Some(names.join(", ")),
+            many => Some(format!(
+                "{} and {} more",
+                names[..NAMED].join(", "),
+                many - NAMED
+            )),
+        }
     }
 }
 
-/// A sentence names this many ties.
+/// A sentence names this many candidates of a standing.
 const NAMED: usize = 3;
 
 /// Held-out rows: their losses, and the weights of each candidate.
@@ -253,6 +278,9 @@ struct HeldOut {
     weights: Vec<Vec<f64>>,
     /// What the weights could not exceed; empty where no bound is known.
     bounds: Vec<Vec<f64>>,
+    /// f̂ of what was logged, and on average of what each candidate plays.
+    predicted: Vec<f64>,
+    policy_predicted: Vec<Vec<f64>>,
 }
 
 impl HeldOut {
@@ -286,11 +314,18 @@ impl HeldOut {
         let pairs = confidence.simultaneous(count * (count - 1));
         let mut values = Vec::with_capacity(estimates.len());
         for (place, (estimate, interval)) in estimates.into_iter().enumerate() {
-            let behind = self.difference(place, winner, pairs)?;
-            let standing = match &behind {
-                Some(behind) if 0.0 < behind.low => CandidateStanding::Worse,
-                Some(_) => CandidateStanding::Tied,
-                None => CandidateStanding::BestEstimate,
+            let (behind, standing) = match place == winner {
+                true => (None, CandidateStanding::BestEstimate),
+                false => {
+                    let [normal, betting] = self.differences(place, winner, pairs)?;
+                    let behind = relied_on(&normal, &betting, |found| &found.verdict);
+                    let standing = match (0.0 < behind.low, 0.0 < normal.low) {
+                        (true, _) => CandidateStanding::Worse,
+                        (false, true) => CandidateStanding::LooksWorse,
+                        (false, false) => CandidateStanding::Tied,
+                    };
+                    (Some(behind), standing)
+                }
             };
             values.push(HeldOutValue {
                 estimate,
@@ -299,8 +334,8 @@ impl HeldOut {
                 behind,
             });
         }
-        let is_tied = |value: &HeldOutValue| value.standing == CandidateStanding::Tied;
-        if !values.iter().any(is_tied) {
+        let mut others = (0..values.len()).filter(|&place| place != winner);
+        if others.all(|place| values[place].standing == CandidateStanding::Worse) {
             values[winner].standing = CandidateStanding::Best;
         }
         Ok((winner, values))
@@ -312,7 +347,7 @@ impl HeldOut {
         (bounds.len() == self.losses.len()).then_some(bounds)
     }
 
-    /// The self-normalized estimate, and the IPS estimate with its betting interval.
+    /// The doubly robust estimate, and the interval.
     fn value(
         &self,
         place: usize,
@@ -320,36 +355,44 @@ impl HeldOut {
     ) -> Result<(f64, Estimate), SelectionError> {
         let bounds = self.bounds_of(place);
         let mut evaluation = Evaluation::new(Plan {
+            estimators: vec![Estimator::Dr, Estimator::Ips],
             event_bounds: bounds.is_some(),
             ..Plan::default()
         })?;
         evaluation.observe(&WeightedEvents {
             losses: &self.losses,
             weights: &self.weights[place],
+            predicted: Some(&self.predicted),
+            policy_predicted: Some(&self.policy_predicted[place]),
             weight_bounds: bounds,
             ..WeightedEvents::default()
         })?;
         let estimates = evaluation.report(confidence).estimates;
         let of = |estimator, interval| {
-            let found = estimates
-                .iter()
-                .find(|found| found.estimator == estimator && found.interval == interval);
-            found.expect("the plan has it").clone()
+            let mut estimates = estimates.iter();
+            estimates.find(|found| (found.estimator, found.interval) == (estimator, interval))
         };
-        let betting = of(Estimator::Ips, IntervalKind::Betting);
-        Ok((of(Estimator::Snips, IntervalKind::Normal).estimate, betting))
+        let normal = of(Estimator::Dr, IntervalKind::Normal).expect("the plan has it");
+        let betting = of(Estimator::Dr, IntervalKind::Betting)
+            .or(of(Estimator::Ips, IntervalKind::Betting))
+            .expect("the plan has it");
+        // Predictions alone are no evidence.
+        let has_weight = self.weights[place].iter().any(|&weight| 0.0 < weight);
+        let estimate = if has_weight {
+            normal.estimate
+        } else {
+            f64::NAN
+        };
+        Ok((estimate, relied_on(normal, betting, |found| &found.verdict)))
     }
 
-    /// The value of one candidate minus that of another; none where they are the same.
-    fn difference(
+    /// The value of one candidate minus that of another, with a normal interval and with one by betting.
+    fn differences(
         &self,
         of: usize,
         to: usize,
         confidence: Confidence,
-    ) -> Result<Option<Difference>, SelectionError> {
-        if of == to {
-            return Ok(None);
-        }
+    ) -> Result<[Difference; 2], SelectionError> {
         let larger: Option<Vec<f64>> =
             self.bounds_of(of).zip(self.bounds_of(to)).map(|(of, to)| {
                 let pairs = of.iter().zip(to);
@@ -359,16 +402,32 @@ impl HeldOut {
         if larger.is_some() {
             comparison = comparison.with_event_bounds();
         }
+        let [of_predicted, to_predicted] = [of, to].map(|place| &*self.policy_predicted[place]);
         comparison.observe(&PairedEvents {
             losses: &self.losses,
             weights: [&self.weights[of], &self.weights[to]],
+            predictions: Some([&self.predicted, of_predicted, to_predicted]),
             weight_bounds: larger.as_deref(),
             ..PairedEvents::default()
         })?;
         let differences = comparison.report(confidence).differences;
-        Ok(differences
-            .into_iter()
-            .find(|found| found.interval == IntervalKind::Betting))
+        let kinds = [
+            (Estimator::Dr, IntervalKind::Normal),
+            (Estimator::Ips, IntervalKind::Betting),
+        ];
+        Ok(kinds.map(|kind| {
+            let mut differences = differences.iter();
+            let found = differences.find(|found| (found.estimator, found.interval) == kind);
+            found.expect("there are predictions").clone()
+        }))
+    }
+}
+
+/// The first, if its verdict is that it can be relied on, and else the second.
+fn relied_on<T: Clone>(first: &T, second: &T, verdict: impl Fn(&T) -> &Verdict) -> T {
+    match verdict(first).kind {
+        VerdictKind::Reliable => first.clone(),
+        _ => second.clone(),
     }
 }
 
