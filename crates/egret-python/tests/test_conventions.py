@@ -90,6 +90,11 @@ def test_feedback_of_obp_is_a_log_and_comes_back(tmp_path):
     weights = policy[np.arange(count), action] / feedback["pscore"]
     assert np.isclose(found.table[0]["estimate"], np.mean(weights * feedback["reward"]), rtol=1e-12)
 
+    position = chance.integers(0, 2, count)
+    by_position = np.stack([policy, np.roll(policy, 1, axis=1)], axis=2)
+    found = egret.obp.densities({**feedback, "position": position}, by_position)
+    assert np.array_equal(found, by_position[np.arange(count), action, position] * actions)
+
     with egret.LogWriter(tmp_path / "log.parquet", egret.Items(np.eye(actions)), objective=egret.maximize(0, 1)) as writer:
         for row in range(100):
             density = feedback["pscore"][row] * actions

@@ -48,6 +48,14 @@ def test_evaluation_is_that_of_the_command(sold, command):
     assert here.to_dict()["level"] == 0.95
 
 
+def test_a_fit_is_that_of_the_command(sold, command):
+    here = egret.evaluate(sold / "log.parquet", "uniform", fit=True)
+    assert here.table == json.loads(command("ope", sold / "log.parquet", "-p", "uniform", "--fit", "--json"))
+    assert here.table[0]["estimator"] == "dr"
+    with pytest.raises(egret.EgretError, match="give one of them"):
+        egret.evaluate(sold / "log.parquet", "uniform", fit=True, predicted="f")
+
+
 def test_parts_and_quantiles_are_those_of_the_command(sold, command):
     here = egret.evaluate(
         sold / "log.parquet", "uniform", against="logged", window=500, quantiles=[0.5], worst=[0.1], to_seq=1_400

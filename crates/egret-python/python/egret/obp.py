@@ -38,11 +38,16 @@ def to_log(feedback: Mapping[str, Any], *, rewards: tuple[float, float] = (0.0, 
 
 
 def densities(feedback: Mapping[str, Any], action_dist: Any) -> NDArray[np.float64]:
-    """The densities of the logged actions under obp's action_dist (rounds × actions × positions), for evaluate."""
+    """The densities of the logged actions under obp's action_dist (rounds × actions × positions), for evaluate.
+
+    Each is that of the position where the action was played; feedback without positions has one.
+    """
     dist = np.asarray(action_dist, dtype=float)
-    dist = dist[:, :, 0] if dist.ndim == 3 else dist
+    dist = dist if dist.ndim == 3 else dist[:, :, np.newaxis]
     rounds = np.arange(len(dist))
-    found: NDArray[np.float64] = dist[rounds, np.asarray(feedback["action"])] * feedback["n_actions"]
+    position = feedback.get("position")
+    position = np.zeros(len(dist), dtype=int) if position is None else np.asarray(position)
+    found: NDArray[np.float64] = dist[rounds, np.asarray(feedback["action"]), position] * feedback["n_actions"]
     return found
 
 
