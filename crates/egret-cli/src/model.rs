@@ -96,7 +96,7 @@ fn section(args: &ShowArgs, found: &ModelDescription) -> Section {
     }
     rows.push([
         "explores by".to_owned(),
-        format!("{:?}", found.settings.explorer),
+        found.settings.explorer.to_string(),
     ]);
     rows.push(["next event".to_owned(), found.next_event.to_string()]);
     rows.push(["hash".to_owned(), found.content_hash.clone()]);

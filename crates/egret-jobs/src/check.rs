@@ -75,6 +75,7 @@ pub fn check(request: &CheckRequest, progress: &dyn Progress) -> Result<CheckRep
     let mut reader = request.log.reader()?;
     let mut report = CheckReport::default();
     let mut whole = Whole::default();
+    let mut unreadable = None;
     while let Some(row) = reader.next_row() {
         match row {
             Ok(record) => {
@@ -84,10 +85,19 @@ pub fn check(request: &CheckRequest, progress: &dyn Progress) -> Result<CheckRep
             Err(ReadError::Row { file, row, error }) => {
                 report.add(file, Some(row), &error, request.named);
             }
-            Err(ReadError::File { file, error }) => report.add(file, None, &error, request.named),
+            Err(ReadError::File { file, error }) => {
+                report.add(file.clone(), None, &error, request.named);
+                unreadable = Some(ReadError::File { file, error });
+            }
             Err(error) => return Err(error.into()),
         }
         tell_rows(progress, report.rows + report.bad, || reader.progress())?;
+    }
+    // A log of one file that says nothing of its rows has no list of mistakes.
+    if let Some(error) = unreadable
+        && (report.rows, report.bad) == (0, 1)
+    {
+        return Err(error.into());
     }
     tell(progress, Step::Read(1.0))?;
     report

@@ -248,7 +248,7 @@ const ACTION: [&str; 14] = [
     "budget",
     "=a",
 ];
-const REWARD: [&str; 17] = [
+const REWARD: [&str; 19] = [
     "reward",
     "revenue",
     "profit",
@@ -264,6 +264,8 @@ const REWARD: [&str; 17] = [
     "purchased",
     "clicked",
     "click",
+    "yield",
+    "payoff",
     "=r",
     "=y",
 ];
@@ -378,7 +380,10 @@ impl Guess {
 
     fn action(&mut self, column: Option<&Column>) {
         let Some(column) = column else {
-            self.ask("which column is the action? action = \"NAME\", and space = \"interval:LOW,HIGH\" for what it could have been");
+            self.ask(
+                "which column is the action? action = \"NAME\", and space = \"interval:LOW,HIGH\" for what it could have been; several \
+                 knobs are action = [\"ONE\", \"TWO\"] and space = \"box:LOW,HIGH,LOW,HIGH\"",
+            );
             return;
         };
         self.mapping.action = vec![column.name.to_string()];

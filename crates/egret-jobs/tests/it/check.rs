@@ -69,3 +69,13 @@ fn cancelling_ends_it() {
     let (_folder, file) = log("log.jsonl", 3);
     assert_cancelled(check(&request(&file), &crate::cancel));
 }
+
+#[test]
+fn one_file_without_columns_is_an_error_and_not_a_bad_row() {
+    let folder = crate::folder();
+    let file = folder.path().join("knobs.csv");
+    fs::write(&file, "temp,speed,yield\n1,2,3\n").expect("written");
+    let error = check(&request(&file), &Silent).expect_err("no column is the action");
+    let words = error.to_string();
+    assert!(words.contains("which column is the action?"), "{words}");
+}

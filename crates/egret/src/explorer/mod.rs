@@ -25,6 +25,8 @@ pub use decision::{CappedDraw, DecideError, Decision, DensityKind, Observed, Tau
 pub use gamma_schedule::{GammaSchedule, Learned};
 pub use zoom::Zoom;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use self::capped_igw::{CappedSampler, DrawScope};
@@ -88,6 +90,27 @@ pub(crate) enum Player {
     EpsilonGreedy { epsilon: f64 },
     SquareCb,
     Zoom(Zoom),
+}
+
+/// In words, with the share of uniform decisions where there is one.
+impl fmt::Display for Explorer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, uniform) = match *self {
+            Self::CappedIgw(CappedIgw { uniform, .. }) => ("CappedIGW", uniform),
+            Self::SmoothIgw => ("SmoothIGW", 0.0),
+            Self::Uniform => ("uniform draws", 0.0),
+            Self::EpsilonGreedy { epsilon } => ("the greedy action", epsilon),
+            Self::SquareCb => ("SquareCB", 0.0),
+            Self::Zoom(Zoom { uniform }) => {
+                ("ever smaller regions around the best action", uniform)
+            }
+            Self::Auto { uniform } => ("what suits the action space", uniform),
+        };
+        match 0.0 < uniform {
+            true => write!(f, "{name}, and {}% of decisions uniform", 100.0 * uniform),
+            false => f.write_str(name),
+        }
+    }
 }
 
 impl Explorer {
