@@ -94,6 +94,8 @@ pub use run::{
     Stretch, StudyError, Task, read_results, run_all, write_results,
 };
 pub use worlds::{
-    Block, ChosenPeer, DataOutcome, DataWorld, KnownWorld, NOISY_WORLDS, NoisyRounds, NoisyWorld,
-    WorldLearner, WorldPeers, WorldRecord, WorldRow, WorldStudy,
+    AnyWorld, BOX_WORLDS, Block, BoxWorld, ChosenPeer, DataOutcome, DataWorld, ItemWorld,
+    KnownRounds, KnownWorld, ListWorld, NOISY_WORLDS, NoisyRounds, NoisyWorld, PeerLibrary,
+    PeerWorlds, TenthsWorld, WorldFamily, WorldLearner, WorldPeers, WorldRecord, WorldRow,
+    WorldStudy,
 };

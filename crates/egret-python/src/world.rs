@@ -1,7 +1,7 @@
 //! Worlds of the lab, whose truth is known.
 
 use egret::ActionSpace;
-use egret_lab::{KnownWorld, NOISY_WORLDS, NoisyRounds, NoisyWorld, World};
+use egret_lab::{NOISY_WORLDS, NoisyRounds, NoisyWorld, World};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 

@@ -254,8 +254,8 @@ pub use measure::{
 };
 pub use model::{
     ActionError, ActionKind, ActionSpace, AnyAction, AnyModel, Contexts, DecisionLoop,
-    EmbeddingRows, EventLog, Items, ItemsError, Kind, KindError, Knob, LoopError, Model,
-    ModelError, ModelSpec, NoLog, Space, SpaceError,
+    EmbeddingRows, EventLog, ItemList, Items, ItemsError, Kind, KindError, Knob, Knobs, LoopError,
+    Model, ModelError, ModelSpec, NoLog, Sets, Space, SpaceError,
 };
 pub use normalizer::{
     BettingMartingale, Certificate, CertifiedBy, DrawBuffers, Draws, FixedSample,

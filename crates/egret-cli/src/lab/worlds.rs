@@ -4,8 +4,9 @@ use std::sync::Arc;
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use egret_lab::{
-    DataFile, DataFolder, DataOutcome, DataWorld, Encoding, Journal, KnownWorld, NOISY_WORLDS,
-    PeerFamily, PeerPython, RunRecord, WorldLearner, WorldPeers, WorldStudy, write_results,
+    AnyWorld, BOX_WORLDS, DataFile, DataFolder, DataOutcome, DataWorld, Encoding, ItemWorld,
+    Journal, ListWorld, NOISY_WORLDS, PeerLibrary, PeerPython, RunRecord, TenthsWorld,
+    WorldLearner, WorldPeers, WorldStudy, write_results,
 };
 use egret_report::output;
 use serde_json::json;
@@ -16,27 +17,44 @@ use crate::progress::StudyBar;
 /// Whose learners play beside egret's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum WorldPeerArg {
-    /// Vowpal Wabbit's CATS at sixteen settings and --cb_explore over buckets at eight
+    /// Vowpal Wabbit: CATS and --cb_explore on intervals, --cb_explore and --cb_explore_adf on lists, --cb_explore_adf and
+    /// --large_action_space among up to 10,000 items with features
     Vw,
+    /// Optuna's TPE on boxes without a context
+    Optuna,
+    /// CMA-ES on boxes without a context
+    Cma,
+}
+
+impl WorldPeerArg {
+    fn library(self) -> PeerLibrary {
+        match self {
+            Self::Vw => PeerLibrary::Vw,
+            Self::Optuna => PeerLibrary::Optuna,
+            Self::Cma => PeerLibrary::Cma,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
 pub struct WorldsArgs {
-    /// A first report within three minutes: 3 seeds
+    /// A first report within three minutes: 3 seeds, 4,000 decisions on boxes and among items, and none of the slowest worlds
+    /// unless they are named
     #[arg(long)]
     quick: bool,
-    /// Also worlds from the paper's data sets in this folder: SET/zero_one and SET/sale
+    /// Also worlds from the paper's data sets in this folder: SET/zero_one, SET/sale and SET/tenths
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Only these worlds, between commas; a part of a name at its slash stands for all that have it [default: all]
+    /// Only these worlds, between commas; intervals, boxes, items and lists stand for all of a kind, and a part of a name at its slash for
+    /// all that have it [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     worlds: Vec<String>,
-    /// Only these learners, between commas: default, naive, uniform [default: all]
+    /// Only these learners, between commas: default, naive, thompson, uniform [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     learners: Vec<String>,
-    /// Whose learners play too: the best setting in each world, chosen on three other seeds
-    #[arg(long, value_enum)]
-    peers: Option<WorldPeerArg>,
+    /// Whose learners play too, between commas: the best setting in each world, chosen on three other seeds
+    #[arg(long, value_enum, value_delimiter = ',')]
+    peers: Vec<WorldPeerArg>,
     /// A Python 3 in which they are installed
     #[arg(
         long,
@@ -48,9 +66,9 @@ pub struct WorldsArgs {
     /// Seeds 1 to N [default: 20, quick: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: Option<u64>,
-    /// Decisions of a run
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(4..=10_000_000))]
-    decisions: u64,
+    /// Decisions of a run [default: 20000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=10_000_000))]
+    decisions: Option<u64>,
     /// The folder for results; the same command resumes from there
     #[arg(long, value_name = "DIR", default_value = "egret-worlds")]
     results: PathBuf,
@@ -65,40 +83,52 @@ pub struct WorldsArgs {
 pub const EXAMPLES: &str = "\
 The share of what is possible is 100 · (uniform − late)/(uniform − best), where late is the mean loss
 of the actions played over the last quarter, best that of the best actions, uniform that of actions at
-random. All are true means, without noise. default is egret's learner, naive is forty lines: 16 buckets
-with ridge regression on (1, x, x²), and 5% of actions at random. A run of 20,000 decisions takes egret
-some two seconds. With peers, the best setting of each is chosen in each world on three other seeds, and
-plays as cats and cb_explore. They come from PyPI: pip install vowpalwabbit
+random. All are true means, without noise. default is egret's learner, naive is forty lines: on
+intervals 16 buckets with ridge regression on (1, x, x²), and 5% of actions at random; on boxes ridge
+regression on squares and products with a shrinking box around its minimum, among items ridge regression
+on (1, x) ⊗ (1, e) and one of the best 100, both with 2% at random. thompson is linear Thompson sampling
+over drawn actions. A run of 20,000 decisions takes egret some two seconds on an interval, ten with 20
+knobs and twenty among 200,000 items. With peers, the best setting of each is chosen in each world on
+three other seeds. They come from PyPI: pip install vowpalwabbit optuna cma
 
 All worlds:
   egret lab worlds --quick
   egret lab worlds --json
 
 With data sets and peers:
+  egret lab worlds --worlds tuning_6,lists --peers vw,optuna,cma --python venv/bin/python
   egret lab worlds --data data --peers vw --python venv/bin/python
   egret lab worlds --data data --worlds zero_one,sale --seeds 3
 
 Examples:
   egret lab worlds --seeds 2 --decisions 1000
+  egret lab worlds --worlds bowl_6,catalogue_2000 --seeds 2 --decisions 1000
   egret lab worlds --worlds price,click_rare --learners default,naive --seeds 2 --decisions 2000 --json";
 
 /// Plays, writes, and tells.
 pub fn worlds(args: &WorldsArgs) -> Result<String> {
     threads(args.threads)?;
     // Before the data are read: what is to be installed is told at once.
-    let peers = match args.peers {
-        Some(WorldPeerArg::Vw) => {
-            let python = PeerPython::new(&args.python, PeerFamily::Vw.packages())?;
-            Some(WorldPeers::vw(python))
-        }
-        None => None,
+    let libraries: Vec<PeerLibrary> = args.peers.iter().map(|of| of.library()).collect();
+    let packages: Vec<&str> = (libraries.iter().flat_map(|of| of.packages()))
+        .copied()
+        .collect();
+    let peers = match &libraries[..] {
+        [] => None,
+        libraries => Some(WorldPeers {
+            python: PeerPython::new(&args.python, &packages)?,
+            families: libraries.iter().flat_map(|of| of.families()).collect(),
+        }),
     };
     let study = WorldStudy {
-        worlds: chosen_worlds(&args.worlds, args.data.as_deref())?,
+        worlds: chosen_worlds(&args.worlds, args.data.as_deref(), args.quick)?,
         learners: chosen_learners(&args.learners)?,
         peers,
         seeds: args.seeds.unwrap_or(if args.quick { 3 } else { 20 }),
-        decisions: args.decisions as usize,
+        decisions: args.decisions.unwrap_or(20_000) as usize,
+        decisions_beyond: args
+            .decisions
+            .unwrap_or(if args.quick { 4_000 } else { 20_000 }) as usize,
     };
     output::make_folder(&args.results)?;
     let journal = Journal::open(&args.results.join("journal.jsonl"))?;
@@ -126,8 +156,11 @@ pub fn worlds(args: &WorldsArgs) -> Result<String> {
     ))
 }
 
+/// Those that a quick run leaves out unless they are named: minutes each.
+const SLOWEST: [&str; 2] = ["bowl_100", "catalogue_200000"];
+
 /// The worlds of these names, each once, in the order of the list; without a name, all.
-fn chosen_worlds(names: &[String], data: Option<&Path>) -> Result<Vec<Box<dyn KnownWorld>>> {
+fn chosen_worlds(names: &[String], data: Option<&Path>, quick: bool) -> Result<Vec<AnyWorld>> {
     let files = match data {
         Some(dir) => data_files(dir)?,
         None => Vec::new(),
@@ -136,30 +169,70 @@ fn chosen_worlds(names: &[String], data: Option<&Path>) -> Result<Vec<Box<dyn Kn
         let set = file.set;
         DataOutcome::ALL.map(|outcome| (format!("{set}/{}", outcome.word()), outcome))
     };
-    let mut all: Vec<String> = NOISY_WORLDS.map(|world| world.name.to_owned()).to_vec();
-    all.extend(files.iter().flat_map(of_file).map(|(name, _)| name));
-    let is = |name: &str, asked: &str| name == asked || name.split('/').any(|part| part == asked);
-    if let Some(unknown) = (names.iter()).find(|asked| !all.iter().any(|name| is(name, asked))) {
+    let tenths = |file: &DataFile| format!("{}/{}", file.set, TenthsWorld::WORD);
+    let mut all: Vec<(&str, String)> = Vec::new();
+    all.extend(NOISY_WORLDS.map(|world| ("intervals", world.name.to_owned())));
+    all.extend(BOX_WORLDS.map(|world| ("boxes", world.name.to_owned())));
+    all.extend(ItemWorld::NAMES.map(|name| ("items", name.to_owned())));
+    all.extend(ListWorld::NAMES.map(|name| ("lists", name.to_owned())));
+    for file in &files {
+        all.extend(of_file(file).map(|(name, _)| ("intervals", name)));
+        all.push(("lists", tenths(file)));
+    }
+    let is = |(kind, name): &(&str, String), asked: &str| {
+        *kind == asked || name == asked || name.split('/').any(|part| part == asked)
+    };
+    if let Some(unknown) = (names.iter()).find(|asked| !all.iter().any(|of| is(of, asked))) {
+        let all: Vec<String> = all.into_iter().map(|(_, name)| name).collect();
         bail!(
-            "--worlds: {unknown:?} is unknown; there are: {}",
+            "--worlds: {unknown:?} is unknown; there are: intervals, boxes, items, lists, {}",
             all.join(", ")
         );
     }
-    let wanted = |name: &str| names.is_empty() || names.iter().any(|asked| is(name, asked));
-    let mut worlds: Vec<Box<dyn KnownWorld>> = Vec::new();
+    let wanted = |kind: &'static str, name: &str| {
+        let asked = |asked: &String| is(&(kind, name.to_owned()), asked);
+        match names {
+            [] => !(quick && SLOWEST.contains(&name)),
+            names => names.iter().any(asked),
+        }
+    };
+    let mut worlds: Vec<AnyWorld> = Vec::new();
     for world in NOISY_WORLDS {
-        if wanted(world.name) {
-            worlds.push(Box::new(world));
+        if wanted("intervals", world.name) {
+            worlds.push(AnyWorld::Interval(Box::new(world)));
         }
     }
+    for world in BOX_WORLDS {
+        if wanted("boxes", world.name) {
+            worlds.push(AnyWorld::Box(Box::new(world)));
+        }
+    }
+    let items = ItemWorld::NAMES
+        .into_iter()
+        .filter(|name| wanted("items", name));
+    for world in items.filter_map(ItemWorld::named) {
+        worlds.push(AnyWorld::Items(Box::new(world)));
+    }
+    let lists = (ListWorld::NAMES.into_iter()).filter(|name| wanted("lists", name));
+    for world in lists.filter_map(ListWorld::named) {
+        worlds.push(AnyWorld::Items(Box::new(world)));
+    }
     for file in &files {
-        let outcomes = of_file(file).into_iter().filter(|(name, _)| wanted(name));
+        let outcomes = of_file(file)
+            .into_iter()
+            .filter(|(name, _)| wanted("intervals", name));
         let outcomes: Vec<DataOutcome> = outcomes.map(|(_, outcome)| outcome).collect();
-        if !outcomes.is_empty() {
-            let data = Arc::new(file.read(&Encoding::default())?);
-            for outcome in outcomes {
-                worlds.push(Box::new(DataWorld::new(data.clone(), outcome)));
-            }
+        let with_tenths = wanted("lists", &tenths(file));
+        if outcomes.is_empty() && !with_tenths {
+            continue;
+        }
+        let data = Arc::new(file.read(&Encoding::default())?);
+        for outcome in outcomes {
+            let world = DataWorld::new(data.clone(), outcome);
+            worlds.push(AnyWorld::Interval(Box::new(world)));
+        }
+        if with_tenths {
+            worlds.push(AnyWorld::Items(Box::new(TenthsWorld::new(data))));
         }
     }
     Ok(worlds)

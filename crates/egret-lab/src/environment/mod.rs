@@ -11,7 +11,8 @@ mod simulator;
 mod supervised;
 
 use egret::{
-    Context, Loss, Objective, OracleSpec, OracleSpecError, ReferenceMeasure, RegressionOracle,
+    Context, EmbeddingRows, Loss, Objective, OracleSpec, OracleSpecError, ReferenceMeasure,
+    RegressionOracle,
 };
 
 pub use self::loss_function::{LossFunction, LossFunctionError, QuantileLevel};
@@ -54,6 +55,16 @@ pub trait Environment<A>: Send + Sync {
     /// What losses stand for in the user's units: reports are in these. Losses as they are by default.
     fn objective(&self) -> Objective {
         Objective::LOSS
+    }
+
+    /// The ends of each knob, where actions are vectors of a box.
+    fn sides(&self) -> Option<Vec<(f64, f64)>> {
+        None
+    }
+
+    /// The features of each item, where actions are items that have some.
+    fn embeddings(&self) -> Option<&EmbeddingRows> {
+        None
     }
 
     /// When outcomes become known. At once by default.

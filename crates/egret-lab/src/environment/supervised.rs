@@ -101,6 +101,11 @@ impl Supervised {
         self.width
     }
 
+    /// A checksum of all contexts and labels.
+    pub(crate) fn checksum(&self) -> u32 {
+        self.fingerprint
+    }
+
     /// How many rows of the file were left out because they had no label.
     pub fn dropped(&self) -> usize {
         self.dropped

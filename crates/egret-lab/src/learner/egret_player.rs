@@ -94,7 +94,9 @@ impl<A: Action> Player<A> for EgretPlayer<A> {
             (&self.learner as &dyn Any).downcast_ref::<Learner<Context, f64>>(),
             (choice.decision()).and_then(|of| (of as &dyn Any).downcast_ref::<Decision<f64>>()),
         ) else {
-            return Ok(None);
+            // No action has a smaller density, and on boxes and in long catalogues nearly all have this one.
+            let decision = choice.decision();
+            return Ok(decision.and_then(|of| of.largest_inverse_density));
         };
         Ok(mean_inverse_density(learner, round.x, decision)?)
     }

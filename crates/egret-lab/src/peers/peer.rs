@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use egret::Context;
+use egret::{Action, Context, Item, Vector};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ impl PeerPython {
     }
 }
 
-/// A learner of another library for actions on an interval. It plays through its own process.
+/// A learner of another library. It plays through its own process.
 ///
 /// The process gets the contexts of a run before the first round, and each loss when the environment's
 /// [feedback](crate::Feedback) says. The rounds are those that every other learner meets under the same seed.
@@ -107,7 +107,7 @@ impl Peer {
     }
 
     /// Everything that the result depends on, in one line.
-    pub fn key(&self, environment: &dyn Environment<f64>, seed: u64, decisions: usize) -> String {
+    pub fn key<A>(&self, environment: &dyn Environment<A>, seed: u64, decisions: usize) -> String {
         let (problem, learner, settings) =
             (environment.fingerprint(), &self.learner, &self.settings);
         format!("{problem} | {learner} {settings} | {decisions} decisions | seed {seed}")
@@ -158,7 +158,87 @@ impl<'a> PeerFactory<'a> {
     }
 }
 
-impl LearnerFactory<f64> for PeerFactory<'_> {
+/// A kind of action that peers play.
+pub(crate) trait PeerAction: Action {
+    /// The actions of an environment; `None` if no peer plays them.
+    fn actions(environment: &dyn Environment<Self>) -> Option<PeerActions>;
+
+    /// The action of the numbers in an answer, or what was expected.
+    fn from_answer(actions: &PeerActions, numbers: &[f64]) -> Result<Self, &'static str>;
+}
+
+/// Which actions there are, as the adapter is told of them.
+pub(crate) struct PeerActions {
+    about: Value,
+    /// What follows the contexts.
+    bytes: Vec<u8>,
+    /// The ends of what each number of an answer stands for.
+    ends: Vec<(f64, f64)>,
+}
+
+/// The numbers in [0, 1] of an answer, in the user's units.
+fn within(actions: &PeerActions, numbers: &[f64]) -> Result<Vec<f64>, &'static str> {
+    if !numbers.iter().all(|share| (0.0..=1.0).contains(share)) {
+        return Err("an action in [0, 1]");
+    }
+    let scaled = numbers.iter().zip(&actions.ends);
+    Ok(scaled
+        .map(|(share, (low, high))| low + (high - low) * share)
+        .collect())
+}
+
+impl PeerAction for f64 {
+    fn actions(environment: &dyn Environment<Self>) -> Option<PeerActions> {
+        Some(PeerActions {
+            about: json!({"kind": "interval"}),
+            bytes: Vec::new(),
+            ends: vec![environment.measure().as_line()?.bounds()],
+        })
+    }
+
+    fn from_answer(actions: &PeerActions, numbers: &[f64]) -> Result<Self, &'static str> {
+        Ok(within(actions, numbers)?[0])
+    }
+}
+
+impl PeerAction for Vector {
+    fn actions(environment: &dyn Environment<Self>) -> Option<PeerActions> {
+        let ends = environment.sides()?;
+        Some(PeerActions {
+            about: json!({"kind": "box", "knobs": ends.len()}),
+            bytes: Vec::new(),
+            ends,
+        })
+    }
+
+    fn from_answer(actions: &PeerActions, numbers: &[f64]) -> Result<Self, &'static str> {
+        Self::new(&within(actions, numbers)?).map_err(|_| "finite numbers")
+    }
+}
+
+impl PeerAction for Item {
+    fn actions(environment: &dyn Environment<Self>) -> Option<PeerActions> {
+        let count = environment.measure().catalogue()?.len();
+        let rows = environment.embeddings();
+        let values = rows.into_iter().flat_map(|rows| rows.values());
+        Some(PeerActions {
+            about: json!({"kind": "items", "count": count, "features": rows.map_or(0, |rows| rows.dim())}),
+            bytes: values.flat_map(|value| value.to_le_bytes()).collect(),
+            ends: vec![(0.0, count as f64 - 1.0)],
+        })
+    }
+
+    fn from_answer(actions: &PeerActions, numbers: &[f64]) -> Result<Self, &'static str> {
+        let (index, most) = (numbers[0], actions.ends[0].1);
+        if (0.0..=most).contains(&index) && index.fract() == 0.0 {
+            Ok(Self(index as u32))
+        } else {
+            Err("the index of an item")
+        }
+    }
+}
+
+impl<A: PeerAction> LearnerFactory<A> for PeerFactory<'_> {
     fn name(&self) -> &str {
         &self.peer.name
     }
@@ -169,14 +249,13 @@ impl LearnerFactory<f64> for PeerFactory<'_> {
 
     fn player(
         &self,
-        environment: &dyn Environment<f64>,
+        environment: &dyn Environment<A>,
         seed: u64,
-    ) -> Result<Box<dyn Player<f64>>, PlayError> {
-        let bounds = environment.measure().as_line().map(|line| line.bounds());
-        let actions = bounds.ok_or_else(|| {
+    ) -> Result<Box<dyn Player<A>>, PlayError> {
+        let actions = A::actions(environment).ok_or_else(|| {
             let name = environment.name();
             self.peer
-                .failed(format_args!("the actions of {name} are no interval"))
+                .failed(format_args!("no peer plays the actions of {name}"))
         })?;
         let world = environment.world(seed, self.decisions);
         let (rows, columns) = (world.rounds(), environment.context_dim());
@@ -186,6 +265,7 @@ impl LearnerFactory<f64> for PeerFactory<'_> {
             "seed": seed,
             "rows": rows,
             "columns": columns,
+            "actions": actions.about,
         })
         .to_string()
         .into_bytes();
@@ -196,6 +276,7 @@ impl LearnerFactory<f64> for PeerFactory<'_> {
             x.for_each(|feature, value| row[feature] = value);
             start.extend(row.iter().flat_map(|value| value.to_le_bytes()));
         }
+        start.extend(&actions.bytes);
         let mut process = Process::start(self.peer, self.python)?;
         process.write(&start)?;
         let answer: Value = process.line()?;
@@ -214,7 +295,7 @@ impl LearnerFactory<f64> for PeerFactory<'_> {
 
 struct PeerPlayer {
     process: Process,
-    actions: (f64, f64),
+    actions: PeerActions,
     rows: usize,
     /// ∫ dμ/p of each decision so far; NaN if the learner does not know it.
     inverses: Vec<f64>,
@@ -233,24 +314,27 @@ impl PeerPlayer {
     }
 }
 
-impl Player<f64> for PeerPlayer {
-    fn decide(&mut self, _event: u64, _x: &Context) -> Result<Choice<f64>, PlayError> {
+impl<A: PeerAction> Player<A> for PeerPlayer {
+    fn decide(&mut self, _event: u64, _x: &Context) -> Result<Choice<A>, PlayError> {
         self.process.write(b"d")?;
-        let mut bytes = [0; 24];
+        let numbers = self.actions.ends.len();
+        let mut bytes = vec![0; 8 * (numbers + 2)];
         self.process.read(&mut bytes)?;
-        let [share, _density, inverse] = [0, 8, 16]
-            .map(|at| f64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")));
-        if !(0.0..=1.0).contains(&share) {
-            let why = format!("it chose {share}, expected an action in [0, 1]");
-            return Err(self.process.failed(&why));
-        }
-        self.inverses.push(inverse);
+        let answer: Vec<f64> = (bytes.chunks_exact(8))
+            .map(|bytes| f64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+            .collect();
+        let action = A::from_answer(&self.actions, &answer[..numbers]).map_err(|expected| {
+            let chosen: Vec<String> = answer[..numbers].iter().map(f64::to_string).collect();
+            let why = format!("it chose {}, expected {expected}", chosen.join(", "));
+            self.process.failed(&why)
+        })?;
+        // After the action its density.
+        self.inverses.push(answer[numbers + 1]);
         self.note_times()?;
-        let (low, high) = self.actions;
-        Ok(Choice::Plain(low + (high - low) * share))
+        Ok(Choice::Plain(action))
     }
 
-    fn learn(&mut self, rounds: &[Round<'_, f64>]) -> Result<(), PlayError> {
+    fn learn(&mut self, rounds: &[Round<'_, A>]) -> Result<(), PlayError> {
         for round in rounds {
             let mut request = [b'l'; 9];
             request[1..].copy_from_slice(&round.loss.get().to_le_bytes());
@@ -259,7 +343,7 @@ impl Player<f64> for PeerPlayer {
         self.note_times()
     }
 
-    fn mean_inverse_density(&self, round: &Round<'_, f64>) -> Result<Option<f64>, PlayError> {
+    fn mean_inverse_density(&self, round: &Round<'_, A>) -> Result<Option<f64>, PlayError> {
         let inverse = self.inverses[round.event as usize];
         Ok((!inverse.is_nan()).then_some(inverse))
     }

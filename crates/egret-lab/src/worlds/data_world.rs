@@ -5,9 +5,9 @@ use egret::{
 };
 
 use crate::environment::{Environment, LossFunction, Supervised, SupervisedToBandit, World};
-use crate::worlds::KnownWorld;
 use crate::worlds::mean_loss::MeanLoss;
 use crate::worlds::noisy_rounds::{Noise, NoisyRound, NoisyRounds};
+use crate::worlds::{KnownRounds, KnownWorld};
 
 /// A data set whose labels decide how likely outcomes are, so that the mean loss of every action is known.
 ///
@@ -90,6 +90,10 @@ impl DataWorld {
         format!("{}, {}", contexts.fingerprint(), self.outcome.about())
     }
 
+    fn known_rounds(&self, seed: u64, rounds: usize) -> NoisyRounds {
+        self.rounds_with(&self.bandit, seed, rounds)
+    }
+
     /// The rounds of a seed, with the contexts of this environment.
     fn rounds_with(
         &self,
@@ -110,13 +114,13 @@ impl DataWorld {
     }
 }
 
-impl KnownWorld for DataWorld {
+impl KnownWorld<f64> for DataWorld {
     fn about(&self) -> String {
         self.outcome.about().to_owned()
     }
 
-    fn known_rounds(&self, seed: u64, rounds: usize) -> NoisyRounds {
-        self.rounds_with(&self.bandit, seed, rounds)
+    fn truth(&self, seed: u64, rounds: usize) -> Box<dyn KnownRounds<f64> + '_> {
+        Box::new(self.known_rounds(seed, rounds))
     }
 }
 

@@ -1,6 +1,7 @@
 use egret::{Context, Loss};
 
 use crate::environment::World;
+use crate::worlds::KnownRounds;
 use crate::worlds::mean_loss::MeanLoss;
 
 /// The rounds of a seed, with their truth.
@@ -44,6 +45,20 @@ impl NoisyRounds {
     /// The mean loss of the uniform policy.
     pub fn uniform(&self, round: usize) -> f64 {
         self.rounds[round].mean_loss.uniform(self.actions)
+    }
+}
+
+impl KnownRounds<f64> for NoisyRounds {
+    fn mean_loss(&self, round: usize, action: &f64) -> f64 {
+        self.mean_loss(round, *action)
+    }
+
+    fn best(&self, round: usize) -> f64 {
+        self.best(round)
+    }
+
+    fn uniform(&self, round: usize) -> f64 {
+        self.uniform(round)
     }
 }
 

@@ -4,9 +4,9 @@ use egret::{
 };
 
 use crate::environment::{Environment, Feedback, World};
-use crate::worlds::KnownWorld;
 use crate::worlds::mean_loss::MeanLoss;
 use crate::worlds::noisy_rounds::{Noise, NoisyRound, NoisyRounds};
+use crate::worlds::{KnownRounds, KnownWorld};
 
 /// A problem on an interval whose mean losses are known.
 ///
@@ -208,15 +208,9 @@ impl NoisyWorld {
     pub fn interval(&self) -> Interval {
         Interval::new(self.actions.0, self.actions.1).expect("low < high")
     }
-}
 
-impl KnownWorld for NoisyWorld {
-    fn about(&self) -> String {
-        self.about.to_owned()
-    }
-
-    /// Worlds that change do so in the middle.
-    fn known_rounds(&self, seed: u64, rounds: usize) -> NoisyRounds {
+    /// The rounds of a seed. Worlds that change do so in the middle.
+    pub fn known_rounds(&self, seed: u64, rounds: usize) -> NoisyRounds {
         let round = |round: usize| {
             let mut rng = EventRng::new(seed, round as u64, Stream::World);
             let chance = rng.unit();
@@ -233,6 +227,16 @@ impl KnownWorld for NoisyWorld {
             }
         };
         NoisyRounds::new(self.actions, self.noise, (0..rounds).map(round).collect())
+    }
+}
+
+impl KnownWorld<f64> for NoisyWorld {
+    fn about(&self) -> String {
+        self.about.to_owned()
+    }
+
+    fn truth(&self, seed: u64, rounds: usize) -> Box<dyn KnownRounds<f64> + '_> {
+        Box::new(self.known_rounds(seed, rounds))
     }
 }
 

@@ -4,9 +4,8 @@ use egret_report::{
 };
 
 use crate::comparison::{PairedDifference, counted};
-use crate::learner::LearnerFactory;
 use crate::worlds::study::DEFAULT;
-use crate::worlds::{ChosenPeer, KnownWorld, WorldPeers, WorldRow, WorldStudy};
+use crate::worlds::{AnyWorld, ChosenPeer, WorldLearner, WorldPeers, WorldRow, WorldStudy};
 
 impl WorldStudy {
     /// A table of all rows.
@@ -68,9 +67,9 @@ impl WorldStudy {
     pub fn standing(&self, rows: &[WorldRow]) -> Option<Section> {
         let mut lines = Vec::new();
         for world in &self.worlds {
-            let others = of_world(rows, &**world).filter(|row| row.ahead.is_some());
+            let others = of_world(rows, world).filter(|row| row.ahead.is_some());
             let best = others.reduce(|best, row| if best.share < row.share { row } else { best });
-            let default = of_world(rows, &**world).find(|row| row.learner == DEFAULT);
+            let default = of_world(rows, world).find(|row| row.learner == DEFAULT);
             if let (Some(best), Some(default)) = (best, default)
                 && let Some(ahead) = best.ahead
             {
@@ -180,12 +179,12 @@ impl WorldStudy {
             ..Part::default()
         }];
         for world in &self.worlds {
-            parts.push(self.part(&**world, rows)?);
+            parts.push(self.part(world, rows)?);
         }
         Ok(Page {
             title: "Noisy worlds".to_owned(),
             lead: vec![
-                "Worlds on an interval whose mean losses are known. Contexts x are uniform on [0, 1]ᵈ, and m = .2 + .6·x₀; worlds with \
+                "Worlds whose mean losses are known. On intervals contexts x are uniform on [0, 1]ᵈ, and m = .2 + .6·x₀; worlds with \
                  a slash in their name have the contexts and labels of a data set. Every learner meets the same rounds under the same \
                  seed."
                     .to_owned(),
@@ -197,13 +196,18 @@ impl WorldStudy {
     /// The learners in the order of rows: their place decides colour and mark.
     fn names(&self) -> Vec<&str> {
         let families = self.peers.iter().flat_map(|peers| &peers.families);
-        (self.learners.iter().map(LearnerFactory::name))
-            .chain(families.map(|(name, _)| name.as_str()))
-            .collect()
+        let mut names: Vec<&str> = self.learners.iter().map(WorldLearner::name).collect();
+        for family in families {
+            // A learner that plays on intervals and on lists is one.
+            if !names.contains(&family.name.as_str()) {
+                names.push(&family.name);
+            }
+        }
+        names
     }
 
     fn shares(&self, rows: &[WorldRow]) -> IntervalChart {
-        let value = |world: &dyn KnownWorld, learner: &str| {
+        let value = |world: &AnyWorld, learner: &str| {
             let row = of_world(rows, world).find(|row| row.learner == learner)?;
             Some(ConfidenceInterval {
                 low: row.low.min(row.share),
@@ -220,7 +224,7 @@ impl WorldStudy {
                 .map(|world| IntervalRow {
                     label: world.name().to_owned(),
                     values: (self.names().into_iter())
-                        .map(|learner| value(&**world, learner))
+                        .map(|learner| value(world, learner))
                         .collect(),
                     note: String::new(),
                 })
@@ -235,7 +239,7 @@ impl WorldStudy {
             Some((set, outcome)) => format!("{outcome}, {set}"),
             None => name.to_owned(),
         };
-        let panel = |world: &dyn KnownWorld| LineChart {
+        let panel = |world: &AnyWorld| LineChart {
             title: title(world.name()),
             reference: best(rows, world).map(|best| (best, "best".to_owned())),
             ..self.loss(world, rows)
@@ -244,7 +248,7 @@ impl WorldStudy {
             title: "Loss over time".to_owned(),
             subtitle: "true mean loss in each block of decisions, mean over seeds; best: of the best actions, in the last quarter"
                 .to_owned(),
-            panels: self.worlds.iter().map(|world| panel(&**world)).collect(),
+            panels: self.worlds.iter().map(panel).collect(),
         }
     }
 
@@ -266,7 +270,7 @@ impl WorldStudy {
         }
     }
 
-    fn loss(&self, world: &dyn KnownWorld, rows: &[WorldRow]) -> LineChart {
+    fn loss(&self, world: &AnyWorld, rows: &[WorldRow]) -> LineChart {
         let line = |(place, name): (usize, &str)| {
             let row = of_world(rows, world).find(|row| row.learner == name)?;
             Some(Line {
@@ -290,7 +294,7 @@ impl WorldStudy {
         }
     }
 
-    fn part(&self, world: &dyn KnownWorld, rows: &[WorldRow]) -> Result<Part, ChartError> {
+    fn part(&self, world: &AnyWorld, rows: &[WorldRow]) -> Result<Part, ChartError> {
         let name = world.name();
         Ok(Part {
             heading: name.to_owned(),
@@ -318,14 +322,11 @@ fn points(difference: PairedDifference) -> String {
 }
 
 /// The mean loss of the best actions over the last quarter.
-fn best(rows: &[WorldRow], world: &dyn KnownWorld) -> Option<f64> {
+fn best(rows: &[WorldRow], world: &AnyWorld) -> Option<f64> {
     of_world(rows, world).next().map(|row| row.best)
 }
 
-fn of_world<'a>(
-    rows: &'a [WorldRow],
-    world: &dyn KnownWorld,
-) -> impl Iterator<Item = &'a WorldRow> {
+fn of_world<'a>(rows: &'a [WorldRow], world: &AnyWorld) -> impl Iterator<Item = &'a WorldRow> {
     let name = world.name();
     rows.iter().filter(move |row| row.world == name)
 }

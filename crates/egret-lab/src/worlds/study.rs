@@ -1,24 +1,28 @@
+use egret::Action;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{PairedDifference, bootstrap_interval};
-use crate::environment::{Environment, World};
-use crate::learner::{EffectiveEvents, LearnerFactory, PlayError};
-use crate::peers::{Peer, PeerFactory, PeerPython};
+use crate::environment::Environment;
+use crate::learner::{EffectiveEvents, PlayError};
+use crate::peers::{Peer, PeerAction, PeerFactory, PeerPython};
 use crate::run::{Journal, Progress, Run, RunRecord, StudyError, Task, run_all};
-use crate::worlds::{ChosenPeer, KnownWorld, WorldLearner, WorldPeers};
+use crate::worlds::any_world::for_world;
+use crate::worlds::{AnyWorld, ChosenPeer, KnownWorld, WorldLearner, WorldPeers};
 
 /// Learners play in noisy worlds, paired by seed: the seeds 1, 2, … of a world give every learner the same rounds.
 pub struct WorldStudy {
     /// The worlds.
-    pub worlds: Vec<Box<dyn KnownWorld>>,
+    pub worlds: Vec<AnyWorld>,
     /// Who plays.
     pub learners: Vec<WorldLearner>,
     /// Learners of other libraries.
     pub peers: Option<WorldPeers>,
     /// The number of seeds.
     pub seeds: u64,
-    /// The number of decisions of each run.
+    /// The number of decisions of each run on an interval.
     pub decisions: usize,
+    /// The number of decisions of each run on a box or among items.
+    pub decisions_beyond: usize,
 }
 
 /// The result of one run, with its truth.
@@ -130,9 +134,9 @@ impl WorldStudy {
         };
         let mut tasks = Vec::new();
         for world in &self.worlds {
-            for peer in peers.families.iter().flat_map(|(_, settings)| settings) {
+            for peer in peers.of(world).flat_map(|family| &family.peers) {
                 for seed in WorldPeers::SEEDS {
-                    tasks.push(self.peer_task(&**world, peer, &peers.python, seed));
+                    tasks.push(self.peer_task(world, peer, &peers.python, seed));
                 }
             }
         }
@@ -140,12 +144,12 @@ impl WorldStudy {
         let mut shares = records.chunks(WorldPeers::SEEDS.len()).map(mean_share);
         let mut chosen = Vec::new();
         for world in &self.worlds {
-            for (family, settings) in &peers.families {
-                let best = (settings.iter().zip(shares.by_ref()))
+            for family in peers.of(world) {
+                let best = (family.peers.iter().zip(shares.by_ref()))
                     .reduce(|best, other| if best.1 < other.1 { other } else { best });
                 chosen.extend(best.map(|(peer, share)| ChosenPeer {
                     world: world.name().to_owned(),
-                    learner: family.clone(),
+                    learner: family.name.clone(),
                     peer: peer.clone(),
                     share,
                 }));
@@ -162,27 +166,25 @@ impl WorldStudy {
         progress: &dyn Progress,
     ) -> Result<Vec<WorldRecord>, StudyError> {
         let mut tasks = Vec::new();
-        for world in &self.worlds {
-            let world = &**world;
-            let in_world = |of: &&ChosenPeer| of.world == world.name();
+        for any in &self.worlds {
             for seed in 1..=self.seeds {
-                for learner in &self.learners {
-                    let run = Run {
-                        learner: learner as &dyn LearnerFactory<f64>,
-                        environment: world as &dyn Environment<f64>,
-                        seed,
-                        decisions: self.decisions,
-                    };
-                    tasks.push(Task {
-                        key: run.key(),
-                        label: run.label(),
-                        cost: self.decisions as f64 * learner.cost(),
-                        work: Box::new(move || play(world, &run)),
-                    });
+                for learner in self.learners.iter().filter(|of| of.plays_in(any)) {
+                    let decisions = self.decisions_in(any);
+                    let cost = decisions as f64 * learner.cost(any);
+                    tasks.push(for_world!(any, world => {
+                        let environment: &dyn Environment<_> = world;
+                        let run = Run { learner, environment, seed, decisions };
+                        Task {
+                            key: run.key(),
+                            label: run.label(),
+                            cost,
+                            work: Box::new(move || play(world, &run)),
+                        }
+                    }));
                 }
                 let Some(peers) = &self.peers else { continue };
-                for of in chosen.iter().filter(in_world) {
-                    tasks.push(self.peer_task(world, &of.peer, &peers.python, seed));
+                for of in chosen.iter().filter(|of| of.world == any.name()) {
+                    tasks.push(self.peer_task(any, &of.peer, &peers.python, seed));
                 }
             }
         }
@@ -191,40 +193,37 @@ impl WorldStudy {
 
     fn peer_task<'a>(
         &self,
-        world: &'a dyn KnownWorld,
+        world: &'a AnyWorld,
         peer: &'a Peer,
         python: &'a PeerPython,
         seed: u64,
     ) -> Task<'a, WorldRecord> {
-        let decisions = self.decisions;
+        let decisions = self.decisions_in(world);
         Task {
-            key: peer.key(world, seed, decisions),
+            key: for_world!(world, world => peer.key(world as &dyn Environment<_>, seed, decisions)),
             label: format!("{} on {}, seed {seed}", peer.name, world.name()),
             cost: decisions as f64 * PEER_COST,
-            work: Box::new(move || {
-                let factory = PeerFactory::new(peer, python, decisions);
-                let mut played = play(
-                    world,
-                    &Run {
-                        learner: &factory,
-                        environment: world,
-                        seed,
-                        decisions,
-                    },
-                )?;
-                played.record.seconds = factory.times()?.seconds();
-                Ok(played)
-            }),
+            work: Box::new(
+                move || for_world!(world, world => play_peer(world, (peer, python), seed, decisions)),
+            ),
+        }
+    }
+
+    fn decisions_in(&self, world: &AnyWorld) -> usize {
+        match world {
+            AnyWorld::Interval(_) => self.decisions,
+            _ => self.decisions_beyond,
         }
     }
 
     /// Who plays: a name, and for a peer the setting that was chosen for this world.
     fn players<'a>(
         &'a self,
-        world: &'a dyn KnownWorld,
+        world: &'a AnyWorld,
         chosen: &'a [ChosenPeer],
     ) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
-        let learners = self.learners.iter().map(|learner| (learner.name(), None));
+        let playing = self.learners.iter().filter(|of| of.plays_in(world));
+        let learners = playing.map(|learner| (learner.name(), None));
         let peers = chosen.iter().filter(|of| of.world == world.name());
         learners.chain(peers.map(|of| (of.learner.as_str(), Some(of.peer.name.as_str()))))
     }
@@ -240,7 +239,7 @@ impl WorldStudy {
                     .collect()
             };
             let default = runs_of(DEFAULT);
-            for (learner, setting) in self.players(&**world, chosen) {
+            for (learner, setting) in self.players(world, chosen) {
                 let runs = runs_of(setting.unwrap_or(learner));
                 let row = WorldRow::new(world.name(), learner, &runs).map(|row| WorldRow {
                     setting: setting.map(str::to_owned),
@@ -337,9 +336,28 @@ impl WorldRow {
     }
 }
 
+/// Plays a run of a peer, timed by its adapter.
+fn play_peer<A: PeerAction>(
+    world: &dyn KnownWorld<A>,
+    (peer, python): (&Peer, &PeerPython),
+    seed: u64,
+    decisions: usize,
+) -> Result<WorldRecord, PlayError> {
+    let factory = PeerFactory::new(peer, python, decisions);
+    let run = Run {
+        learner: &factory,
+        environment: world,
+        seed,
+        decisions,
+    };
+    let mut played = play(world, &run)?;
+    played.record.seconds = factory.times()?.seconds();
+    Ok(played)
+}
+
 /// Plays a run and measures it by what is true.
-fn play(world: &dyn KnownWorld, run: &Run<'_, f64>) -> Result<WorldRecord, PlayError> {
-    let rounds = world.known_rounds(run.seed, run.decisions);
+fn play<A: Action>(world: &dyn KnownWorld<A>, run: &Run<'_, A>) -> Result<WorldRecord, PlayError> {
+    let rounds = world.truth(run.seed, run.decisions);
     let decisions = rounds.rounds();
     let mut truths = Vec::with_capacity(decisions);
     let (mut effective, mut known) = (EffectiveEvents::default(), true);
@@ -347,7 +365,7 @@ fn play(world: &dyn KnownWorld, run: &Run<'_, f64>) -> Result<WorldRecord, PlayE
         for round in played {
             let event = round.event as usize;
             truths.push(Truth {
-                loss: rounds.mean_loss(event, *round.choice.action()),
+                loss: rounds.mean_loss(event, round.choice.action()),
                 best: rounds.best(event),
                 uniform: rounds.uniform(event),
             });
@@ -380,10 +398,15 @@ mod tests {
 
     use super::*;
     use crate::run::Silent;
-    use crate::worlds::NoisyWorld;
+    use crate::worlds::{BoxWorld, ItemWorld, ListWorld, NoisyWorld, PeerWorlds, WorldFamily};
 
-    fn world(name: &str) -> Box<dyn KnownWorld> {
-        Box::new(NoisyWorld::named(name).expect("listed"))
+    fn world(name: &str) -> AnyWorld {
+        let number = || Some(AnyWorld::Interval(Box::new(NoisyWorld::named(name)?)));
+        let vector = || Some(AnyWorld::Box(Box::new(BoxWorld::named(name)?)));
+        let item = || Some(AnyWorld::Items(Box::new(ItemWorld::named(name)?)));
+        let listed = || Some(AnyWorld::Items(Box::new(ListWorld::named(name)?)));
+        let with_features = item().or_else(listed);
+        number().or_else(vector).or(with_features).expect("listed")
     }
 
     fn study(worlds: &[&str], learners: &[&str], decisions: usize) -> WorldStudy {
@@ -395,6 +418,7 @@ mod tests {
             peers: None,
             seeds: 2,
             decisions,
+            decisions_beyond: decisions,
         }
     }
 
@@ -485,7 +509,11 @@ mod tests {
         });
         WorldPeers {
             python: PeerPython::new(Path::new("python3"), &[]).expect("python3 is there"),
-            families: vec![("some".to_owned(), settings.collect())],
+            families: vec![WorldFamily {
+                name: "some".to_owned(),
+                worlds: PeerWorlds::Intervals,
+                peers: settings.collect(),
+            }],
         }
     }
 
@@ -560,6 +588,63 @@ mod tests {
                 run.late.loss,
                 records[(run.record.seed - 1) as usize].late.loss
             );
+        }
+    }
+
+    #[test]
+    fn knobs_and_items_are_learned_beyond_uniform_play() {
+        let study = study(
+            &["bowl_6", "basins_2", "catalogue_2000"],
+            &["default", "naive", "thompson", "uniform"],
+            2_000,
+        );
+        let rows = study.rows(&[], &study.run(&[], None, &Silent).expect("played"));
+        for of in rows.chunks(4) {
+            let shares: Vec<f64> = of.iter().map(|row| row.share).collect();
+            assert!(
+                shares[0] > 50.0 && shares[1..3].iter().all(|share| *share > 20.0),
+                "{of:?}"
+            );
+            assert!(shares[3].abs() < 10.0, "{of:?}");
+            let effective = of[0].effective_per_1000.expect("known");
+            assert!((20.0..100.0).contains(&effective), "{effective}");
+            assert_eq!(of[3].effective_per_1000, Some(1_000.0));
+            assert_eq!(
+                (of[1].effective_per_1000, of[2].effective_per_1000),
+                (None, None)
+            );
+        }
+    }
+
+    #[test]
+    fn peers_play_on_boxes_and_among_items() {
+        let family = |worlds| WorldFamily {
+            worlds,
+            ..peers(&[(0.0, 1.0)]).families.remove(0)
+        };
+        let kinds = [
+            PeerWorlds::FreeBoxes,
+            PeerWorlds::Catalogues,
+            PeerWorlds::Lists,
+        ];
+        let study = WorldStudy {
+            peers: Some(WorldPeers {
+                families: kinds.map(family).into(),
+                ..peers(&[])
+            }),
+            ..study(
+                &["tuning_6", "catalogue_2000", "list_10", "bowl_6"],
+                &[],
+                2_000,
+            )
+        };
+        let chosen = study.choose(None, &Silent).expect("played");
+        let worlds: Vec<&str> = chosen.iter().map(|of| of.world.as_str()).collect();
+        // A box with a context is not for those that know none.
+        assert_eq!(worlds, ["tuning_6", "catalogue_2000", "list_10"]);
+        for run in study.run(&chosen, None, &Silent).expect("played") {
+            assert!(run.late.share().abs() < 10.0, "{run:?}");
+            assert_eq!(run.effective_per_1000, Some(1_000.0));
         }
     }
 

@@ -5,6 +5,7 @@ use std::{fmt, slice};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use crate::event::ItemSet;
 use crate::numeric::OutOfRange;
 
 /// A type of action, and how many of them are stored.
@@ -256,6 +257,11 @@ pub(crate) fn as_vectors<A: Action>(batch: &mut A::Batch) -> Option<&mut Vectors
 
 /// The batch as a list of items, if its actions are items.
 pub(crate) fn as_items<A: Action>(batch: &mut A::Batch) -> Option<&mut Vec<Item>> {
+    (batch as &mut dyn Any).downcast_mut()
+}
+
+/// The batch as a list of sets, if its actions are sets of items.
+pub(crate) fn as_sets<A: Action>(batch: &mut A::Batch) -> Option<&mut Vec<ItemSet>> {
     (batch as &mut dyn Any).downcast_mut()
 }
 

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use self::capped_igw::{CappedSampler, DrawScope};
 use self::greedy::GreedyMixture;
-use crate::event::{Action, Batch, Density, Propensity, action::as_vectors};
+use crate::event::{Action, Batch, Density, Propensity};
 use crate::explorer::greedy::epsilon_greedy::EpsilonGreedy;
 use crate::explorer::greedy::{smooth_igw::SmoothIgw, square_cb::SquareCb};
 use crate::measure::{Catalogue, ReferenceMeasure};
@@ -74,8 +74,8 @@ pub enum Explorer {
     SquareCb,
     /// Ever smaller regions around the best vector, ever fewer of the best items.
     Zoom(Zoom),
-    /// `Zoom` where the measure has regions, more than three of them, and on catalogues of more than 64 items, otherwise
-    /// `CappedIgw`.
+    /// `Zoom` where the measure has regions, more than three of them, on catalogues of more than 64 items and among sets of items,
+    /// otherwise `CappedIgw`.
     Auto {
         /// ε, the share of decisions drawn from μ; in [0, 1]. Where CappedIGW does not compute z there is none.
         uniform: f64,
@@ -128,7 +128,11 @@ impl Explorer {
     /// The explorer that this one is on such a measure: `Auto` is another.
     pub(crate) fn on<X: ?Sized, A: Action>(self, measure: &dyn ReferenceMeasure<X, A>) -> Self {
         match self {
-            Self::Auto { uniform } if FEW_REGIONS < regions(measure) || has_many_items(measure) => {
+            Self::Auto { uniform }
+                if FEW_REGIONS < regions(measure)
+                    || has_many_items(measure)
+                    || measure.sets().is_some() =>
+            {
                 Self::Zoom(Zoom { uniform })
             }
             Self::Auto { uniform } => Self::CappedIgw(CappedIgw {
@@ -187,7 +191,7 @@ impl Explorer {
                         // The tree is made now and not in the first decision.
                         oracle.item_tree();
                     }
-                } else if regions(measure) == 0 {
+                } else if regions(measure) == 0 && measure.sets().is_none() {
                     return Err(ExplorerError::NoRegions);
                 }
                 Player::Zoom(zoom)
@@ -207,11 +211,9 @@ fn has_many_items<X: ?Sized, A: Action>(measure: &dyn ReferenceMeasure<X, A>) ->
     greedy::has_list(measure) && measure.catalogue().is_some_and(many)
 }
 
-/// How many regions the measure knows around each action: none if actions are no vectors.
+/// How many regions the measure knows around each action.
 fn regions<X: ?Sized, A: Action>(measure: &dyn ReferenceMeasure<X, A>) -> usize {
-    let vectors = as_vectors::<A>(&mut A::Batch::default()).is_some();
-    let regions = measure.regions().filter(|_| vectors);
-    regions.map_or(0, |regions| regions.count())
+    measure.regions().map_or(0, |regions| regions.count())
 }
 
 impl Player {

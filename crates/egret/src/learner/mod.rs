@@ -333,6 +333,15 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         })
     }
 
+    /// As [`best`](Self::best), among what a request allows.
+    pub fn best_within(&self, x: &X, limits: &Limits) -> Result<A, DecideError> {
+        let part = self.measure.within(limits)?;
+        self.workspaces.with(|workspace| {
+            let curve = LossCurve::new(&*self.oracle, x, &mut workspace.prepared)?;
+            greedy::best(x, &*part, &curve, &mut workspace.proposals)
+        })
+    }
+
     /// One step of the oracle and of Corral on an event that was decided at any time before.
     pub fn learn<Y: Borrow<X>>(&mut self, observed: &Observed<Y, A>) -> Result<(), LearnError> {
         self.learn_batch(slice::from_ref(observed))

@@ -72,6 +72,10 @@ impl<X: ?Sized> ReferenceMeasure<X, Vector> for BoxPart {
 
 /// Those of the coordinates that are free.
 impl Regions for BoxPart {
+    fn dim(&self) -> usize {
+        self.sides.len()
+    }
+
     fn count(&self) -> usize {
         regions::count_for(self.free.as_ref().map_or(0, UniformBox::dim))
     }

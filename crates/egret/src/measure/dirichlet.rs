@@ -103,6 +103,10 @@ impl<X: ?Sized> ReferenceMeasure<X, Vector> for Dirichlet {
 /// Of the uniform distribution alone. Region k is (1 − h)·point + h·simplex with h = 2⁻ᵏ: the simplex made smaller towards the
 /// point. There all draws have density h^−(d − 1).
 impl Regions for Dirichlet {
+    fn dim(&self) -> usize {
+        self.alpha.len()
+    }
+
     fn count(&self) -> usize {
         regions::count_for(self.dim())
     }

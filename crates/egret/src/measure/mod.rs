@@ -18,9 +18,11 @@ pub(crate) mod checks;
 pub(crate) mod dirichlet;
 pub(crate) mod line;
 pub(crate) mod measure_fn;
+pub(crate) mod mixed_knobs;
 pub(crate) mod product;
 pub(crate) mod regions;
 pub(crate) mod uniform_box;
+pub(crate) mod uniform_sets;
 pub(crate) mod uniform_sphere;
 
 pub use catalogue::{Catalogue, CatalogueError};
@@ -36,7 +38,8 @@ pub use regions::Regions;
 pub use uniform_box::{BoxError, UniformBox};
 pub use uniform_sphere::UniformSphere;
 
-use crate::event::{Action, Limits, LimitsError};
+use crate::event::{Action, Limits, LimitsError, Vectors};
+use crate::measure::uniform_sets::UniformSets;
 use crate::numeric::EventRng;
 
 /// μ(·|x), the measure that every density is taken against.
@@ -69,8 +72,22 @@ pub trait ReferenceMeasure<X: ?Sized, A: Action>: Send + Sync {
         None
     }
 
-    /// Regions around every vector, if the measure knows them.
+    /// The measure as one over sets of items, if it is one.
+    fn sets(&self) -> Option<&UniformSets> {
+        None
+    }
+
+    /// Regions around every action, if the measure knows them. Vectors are their own coordinates; a measure over other actions
+    /// also converts them: [`append_actions`](Self::append_actions), [`coordinates`](Self::coordinates).
     fn regions(&self) -> Option<&dyn Regions> {
+        None
+    }
+
+    /// Appends the actions that rows of coordinates stand for, where actions are no vectors and have [`regions`](Self::regions).
+    fn append_actions(&self, _x: &X, _rows: &Vectors, _out: &mut A::Batch) {}
+
+    /// The coordinates of an action there; none if it is not in the space.
+    fn coordinates(&self, _action: &A) -> Option<Vec<f64>> {
         None
     }
 

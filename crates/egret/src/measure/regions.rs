@@ -1,9 +1,12 @@
 use crate::numeric::EventRng;
 
-/// Ever smaller regions around every point of a space of vectors, with known densities: what [`Zoom`](crate::Zoom) plays in.
+/// Ever smaller regions around every point of a space whose actions have coordinates, with known densities: what [`Zoom`](crate::Zoom) plays in.
 ///
 /// Region 0 is the whole space, with the distribution μ. Region k reaches about 2⁻ᵏ of the width of the space around the point.
 pub trait Regions {
+    /// How many coordinates a point has.
+    fn dim(&self) -> usize;
+
     /// How many regions a point has, at least 1. The smallest still has a density that an `f64` can hold.
     fn count(&self) -> usize;
 
@@ -18,6 +21,11 @@ pub trait Regions {
 
     /// Writes a point in the middle of the space.
     fn middle(&self, out: &mut [f64]);
+
+    /// All values of a coordinate that has no order, as a category; none for those that [move](Self::moved).
+    fn choices(&self, _coordinate: usize) -> Vec<f64> {
+        Vec::new()
+    }
 }
 
 /// The most regions that are of use: 2⁻¹⁰ of the width is finer than any world that is learned from noise.
@@ -77,7 +85,7 @@ pub(crate) fn move_in_box(
 }
 
 /// The ends of one side of a region.
-fn side_of_region((low, high): (f64, f64), point: f64, region: usize) -> (f64, f64) {
+pub(crate) fn side_of_region((low, high): (f64, f64), point: f64, region: usize) -> (f64, f64) {
     if region == 0 {
         return (low, high);
     }

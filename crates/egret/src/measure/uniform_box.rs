@@ -115,6 +115,10 @@ impl<X: ?Sized> ReferenceMeasure<X, Vector> for UniformBox {
 /// Region k is the box of what lies within 2⁻ᵏ of each side from the point, without what lies outside of the whole box; its
 /// distribution is uniform.
 impl Regions for UniformBox {
+    fn dim(&self) -> usize {
+        self.sides.len()
+    }
+
     fn count(&self) -> usize {
         regions::count_for(self.dim())
     }

@@ -35,9 +35,9 @@ pub enum Kind {
     Vector,
     /// [`Item`].
     Item,
-    /// [`MixedAction`]; there are no models over them yet.
+    /// [`MixedAction`].
     Mixed,
-    /// [`ItemSet`]; there are no models over them yet.
+    /// [`ItemSet`].
     Set,
 }
 
@@ -230,7 +230,6 @@ impl ActionKind for Item {
     }
 }
 
-/// The log holds them, and no model decides them yet.
 impl ActionKind for MixedAction {
     const KIND: Kind = Kind::Mixed;
 
@@ -242,17 +241,16 @@ impl ActionKind for MixedAction {
     }
 
     fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError> {
-        Err(SpaceError::without_measure(space, Self::KIND))
+        Ok(Box::new(space.mixed_knobs()?))
     }
 
-    fn oracle(_: &ModelSpec) -> Result<Box<dyn RegressionOracle<Context, Self>>, OracleSpecError> {
-        Err(OracleSpecError::NoOracle {
-            actions: "mixed actions",
-        })
+    fn oracle(
+        spec: &ModelSpec,
+    ) -> Result<Box<dyn RegressionOracle<Context, Self>>, OracleSpecError> {
+        spec.mixed_oracle()
     }
 }
 
-/// The log holds them, and no model decides them yet.
 impl ActionKind for ItemSet {
     const KIND: Kind = Kind::Set;
 
@@ -269,13 +267,13 @@ impl ActionKind for ItemSet {
     }
 
     fn measure(space: &Space) -> Result<Box<dyn ReferenceMeasure<Context, Self>>, SpaceError> {
-        Err(SpaceError::without_measure(space, Self::KIND))
+        Ok(Box::new(space.uniform_sets()?))
     }
 
-    fn oracle(_: &ModelSpec) -> Result<Box<dyn RegressionOracle<Context, Self>>, OracleSpecError> {
-        Err(OracleSpecError::NoOracle {
-            actions: "sets of items",
-        })
+    fn oracle(
+        spec: &ModelSpec,
+    ) -> Result<Box<dyn RegressionOracle<Context, Self>>, OracleSpecError> {
+        spec.set_oracle()
     }
 }
 

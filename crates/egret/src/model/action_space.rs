@@ -1,15 +1,16 @@
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::event::{
-    FeatureCounts, FeatureError, FeatureSchema, Features, FieldKind, Item, SchemaError, Vector,
+    FeatureCounts, FeatureError, FeatureSchema, Features, FieldKind, Item, ItemSet, SchemaError,
+    Vector,
 };
 use crate::measure::{
     BetaPrior, Catalogue, Dirichlet, Interval, LineMeasure, LogInterval, Steps, TruncatedNormal,
-    UniformBox, UniformSphere,
+    UniformBox, UniformSphere, uniform_sets::UniformSets,
 };
 use crate::model::{ActionKind, Space, SpaceError};
 use crate::numeric::OutOfRange;
-use crate::oracle::Embeddings;
+use crate::oracle::{Embeddings, spec::MOST_LISTED};
 
 /// An action space for [`Model::new`](crate::Model::new).
 ///
@@ -23,6 +24,9 @@ use crate::oracle::Embeddings;
 /// | a direction                         | [`UniformSphere`]                                | [`Vector`] |
 /// | shares of a budget                  | [`Dirichlet`]                                    | [`Vector`] |
 /// | one item of a list                  | [`Items`], with features of each, named or not   | [`Item`]   |
+/// | one of a few, without features      | [`ItemList`]                                     | [`Item`]   |
+/// | several items of a list at once     | [`Sets`]                                         | [`ItemSet`] |
+/// | knobs with steps and categories     | [`Knobs`](crate::Knobs)                          | [`MixedAction`](crate::MixedAction) |
 ///
 /// If the space is known only at run time, use [`Space`] and [`AnyModel`](crate::AnyModel).
 pub trait ActionSpace {
@@ -271,6 +275,11 @@ pub enum ItemsError {
         /// Of the new ones.
         found: usize,
     },
+    /// A list without features does not grow.
+    #[error(
+        "items of a list without features cannot be added: make a model of the longer list, and train it on the log"
+    )]
+    NoFeatures,
     /// An item to remove is not there.
     #[error("item {item} is not in the catalogue")]
     NoItem {
@@ -291,6 +300,95 @@ impl ActionSpace for Items {
             weights: self.weights,
         };
         (space, Some(self.embeddings))
+    }
+}
+
+/// A list of up to 1,024 items without features, all equally likely under μ: what is learned of one says nothing of the others.
+///
+/// ```
+/// use egret::{Context, ItemList, Loss, Model};
+///
+/// let mut model = Model::new(ItemList::new(3)?, 1)?; // three layouts of a page, one feature of the visitor
+/// let x = Context::dense(vec![0.5])?;
+/// for event in 0..200 {
+///     let decision = model.decide(event, &x)?;
+///     let loss = Loss::new(if decision.action.0 == 2 { 0.1 } else { 0.9 })?;
+///     model.learn(&decision.observed(&x, loss))?;
+/// }
+/// assert_eq!(model.best(&x)?.0, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ItemList {
+    count: usize,
+}
+
+impl ItemList {
+    /// So many items, from 1 to 1,024.
+    pub fn new(count: usize) -> Result<Self, OutOfRange> {
+        let allowed = (1..=MOST_LISTED).contains(&count);
+        OutOfRange::unless(allowed, "items without features", count as f64, "[1, 1024]")?;
+        Ok(Self { count })
+    }
+}
+
+impl ActionSpace for ItemList {
+    type Action = Item;
+
+    fn into_parts(self) -> (Space, Option<EmbeddingRows>) {
+        let space = Space::Items {
+            count: self.count,
+            weights: None,
+        };
+        (space, None)
+    }
+}
+
+/// Sets of distinct items of a catalogue, all sets of the size equally likely under μ: examples for a prompt, stories for a page.
+///
+/// Oracles see the mean of the features of a set's items, so that the default plays sets whose items are good together on average.
+///
+/// ```
+/// use egret::{Context, EmbeddingRows, Items, Loss, Model, Sets};
+///
+/// let examples = EmbeddingRows::new(1, (0..50).map(f64::from).collect())?;
+/// let mut model = Model::new(Sets::new(Items::new(examples)?, 3)?, 1)?;
+/// let x = Context::dense(vec![0.5])?;
+/// for event in 0..500 {
+///     let decision = model.decide(event, &x)?;
+///     let mean = decision.action.items().iter().map(|item| f64::from(item.0)).sum::<f64>() / 3.0;
+///     model.learn(&decision.observed(&x, Loss::new(mean / 50.0)?))?;
+/// }
+/// assert!(model.best(&x)?.items().iter().all(|item| item.0 < 10));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sets {
+    items: Items,
+    size: usize,
+}
+
+impl Sets {
+    /// Sets of `size` of these items; items with weights are refused, for sets have none.
+    pub fn new(items: Items, size: usize) -> Result<Self, SpaceError> {
+        if let Some(weights) = &items.weights {
+            let found = weights.len();
+            return Err(SpaceError::Weights { found, expected: 0 });
+        }
+        UniformSets::new(items.embeddings.len(), size)?;
+        Ok(Self { items, size })
+    }
+}
+
+impl ActionSpace for Sets {
+    type Action = ItemSet;
+
+    fn into_parts(self) -> (Space, Option<EmbeddingRows>) {
+        let space = Space::Set {
+            count: self.items.embeddings.len(),
+            size: self.size,
+        };
+        (space, Some(self.items.embeddings))
     }
 }
 

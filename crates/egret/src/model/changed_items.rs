@@ -28,10 +28,7 @@ impl Model<Item> {
     /// ```
     pub fn add_items(&mut self, items: Items) -> Result<Range<u32>, ModelError> {
         let mut spec = self.spec.clone();
-        let rows = spec
-            .embeddings
-            .as_mut()
-            .expect("a model over items has them");
+        let rows = spec.embeddings.as_mut().ok_or(ItemsError::NoFeatures)?;
         let first = rows.len() as u32;
         *rows = rows.followed_by(items.embeddings())?;
         let end = rows.len() as u32;

@@ -23,10 +23,10 @@ pub(crate) mod space;
 pub(crate) mod spec;
 
 pub use action_kind::{ActionKind, AnyAction, Kind, KindError};
-pub use action_space::{ActionSpace, EmbeddingRows, Items, ItemsError};
+pub use action_space::{ActionSpace, EmbeddingRows, ItemList, Items, ItemsError, Sets};
 pub use any_model::AnyModel;
 pub use decision_loop::{DecisionLoop, EventLog, LoopError, NoLog};
-pub use knob::Knob;
+pub use knob::{Knob, Knobs};
 pub use space::{ActionError, Space, SpaceError};
 pub use spec::{Contexts, ModelSpec};
 
@@ -360,6 +360,12 @@ impl<A: ActionKind> Model<A> {
     /// The action with the best predicted outcome; see [`Learner::best`] for how it searches.
     pub fn best(&self, x: &Context) -> Result<A, DecideError> {
         self.encoded(x, |x| self.learner.best(x))
+    }
+
+    /// As [`best`](Self::best), among what a request allows.
+    pub fn best_within(&self, x: &Context, limits: &Limits) -> Result<A, DecideError> {
+        limits.check(&self.spec.space)?;
+        self.encoded(x, |x| self.learner.best_within(x, limits))
     }
 
     /// Repeats a past decision and compares every field bit for bit; see [`Learner::replay`].
@@ -815,6 +821,7 @@ mod tests {
         let expected = ModelError::Oracle(OracleSpecError::NotAnInterval);
         assert_eq!(error, Some(expected));
         let mut spec = specs().remove(5);
+        spec.space = "items:1025".parse().expect("a space");
         spec.embeddings = None;
         let error = AnyModel::from_spec(spec, Settings::paper()).err();
         let expected = ModelError::Oracle(OracleSpecError::NoEmbeddings);

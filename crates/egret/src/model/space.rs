@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Item;
 use crate::measure::{BoxError, CatalogueError, DirichletError, Steps};
+use crate::measure::{mixed_knobs::MixedKnobs, uniform_sets::UniformSets};
 use crate::model::{ActionKind, AnyAction, Kind, Knob};
 use crate::numeric::OutOfRange;
 
@@ -23,7 +24,8 @@ use crate::numeric::OutOfRange;
 /// | `Mixed`            | [`MixedAction`](crate::MixedAction) | uniform over each [`Knob`], independent |
 /// | `Set`              | [`ItemSet`](crate::ItemSet)       | uniform over sets of one size      |
 ///
-/// There are no models over `Mixed` and `Set` yet: logs hold them. Commands use a short text form: `interval:0,10`. Other products and your own measures cannot be written as data; use a
+/// Commands use a short text form: `interval:0,10`,
+/// `mixed:price=5..50/0.5;colour=red|blue`. Other products and your own measures cannot be written as data; use a
 /// [`Learner`](crate::Learner) for them.
 ///
 /// ```
@@ -152,6 +154,30 @@ impl Space {
         }
     }
 
+    /// The measure of a mixed space.
+    pub(crate) fn mixed_knobs(&self) -> Result<MixedKnobs, SpaceError> {
+        let Self::Mixed { knobs } = self else {
+            return Err(SpaceError::kind(self, Kind::Mixed));
+        };
+        if knobs.is_empty() {
+            return Err(SpaceError::NoKnob);
+        }
+        let fits = knobs.len() <= MOST_COORDINATES;
+        OutOfRange::unless(fits, "number of knobs", knobs.len() as f64, "[1, 4096]")?;
+        let ranges = knobs
+            .iter()
+            .map(|(name, knob)| Ok((name.clone(), knob.range()?)));
+        Ok(MixedKnobs::new(ranges.collect::<Result<_, SpaceError>>()?))
+    }
+
+    /// The measure of a space of sets.
+    pub(crate) fn uniform_sets(&self) -> Result<UniformSets, SpaceError> {
+        match self {
+            Self::Set { count, size } => Ok(UniformSets::new(*count, *size)?),
+            _ => Err(SpaceError::kind(self, Kind::Set)),
+        }
+    }
+
     /// The kind of its actions.
     pub fn kind(&self) -> Kind {
         match self {
@@ -170,20 +196,6 @@ impl Space {
     /// An error if its numbers are invalid.
     pub fn check(&self) -> Result<(), SpaceError> {
         match self {
-            Self::Mixed { knobs } if knobs.is_empty() => Err(SpaceError::NoKnob),
-            Self::Mixed { knobs } => knobs.values().try_for_each(Knob::check),
-            Self::Set { count, size } => {
-                let (count, size) = (*count as f64, *size as f64);
-                let most = f64::from(u32::MAX) + 1.0;
-                OutOfRange::unless(1.0 <= size, "size", size, "[1, inf)")?;
-                OutOfRange::unless(
-                    (size..=most).contains(&count),
-                    "count",
-                    count,
-                    "[size, 2^32]",
-                )?;
-                Ok(())
-            }
             _ => crate::for_kind!(self.kind(), A => A::measure(self).map(|_| ())),
         }
     }
@@ -256,6 +268,14 @@ impl Space {
         }
     }
 
+    /// How many numbers an oracle sees of an action, without the features of items.
+    pub(crate) fn feature_dim(&self) -> usize {
+        match self {
+            Self::Mixed { knobs } => knobs.values().map(Knob::columns).sum(),
+            _ => self.action_dim(),
+        }
+    }
+
     /// How many coordinates an action has; 1 for all that is no vector.
     pub fn action_dim(&self) -> usize {
         match self {
@@ -305,13 +325,11 @@ pub enum SpaceError {
     /// The categories of a knob.
     #[error("the categories of a knob are {0:?}, expected at least one, and none twice")]
     Categories(Vec<String>),
-    /// There are no models over such a space yet.
-    #[error(
-        "there are no models over {space} yet: egret keeps and converts its logs, and evaluates densities in their columns"
-    )]
-    NoModels {
-        /// The space.
-        space: String,
+    /// The text is not a knob.
+    #[error("{text:?} is not a knob, expected LOW..HIGH, LOW..HIGH/STEP or categories as red|blue")]
+    KnobText {
+        /// What was read.
+        text: String,
     },
     /// Its actions are of another kind.
     #[error("{space} is a space of {found}s, expected one of {expected}s")]
@@ -326,7 +344,7 @@ pub enum SpaceError {
     /// The text is not a space.
     #[error(
         "{text:?} is not an action space, expected interval:LOW,HIGH, log:LOW,HIGH, steps:LOW,HIGH,STEP, \
-         normal:MEAN,SD,LOW,HIGH, beta:A,B,LOW,HIGH, box:LOW,HIGH,LOW,HIGH,…, sphere:DIM, simplex:ALPHA,ALPHA,…, items:COUNT or set:COUNT,SIZE"
+         normal:MEAN,SD,LOW,HIGH, beta:A,B,LOW,HIGH, box:LOW,HIGH,LOW,HIGH,…, sphere:DIM, simplex:ALPHA,ALPHA,…, items:COUNT, set:COUNT,SIZE or mixed:NAME=LOW..HIGH;NAME=LOW..HIGH/STEP;NAME=A|B"
     )]
     Text {
         /// What was read.
@@ -335,17 +353,6 @@ pub enum SpaceError {
 }
 
 impl SpaceError {
-    /// Why a space of a kind without models has no measure.
-    pub(crate) fn without_measure(space: &Space, kind: Kind) -> Self {
-        if space.kind() == kind {
-            Self::NoModels {
-                space: space.to_string(),
-            }
-        } else {
-            Self::kind(space, kind)
-        }
-    }
-
     pub(crate) fn kind(space: &Space, expected: Kind) -> Self {
         Self::Kind {
             space: space.to_string(),
@@ -416,6 +423,19 @@ impl FromStr for Space {
             text: text.to_owned(),
         };
         let (name, rest) = text.split_once(':').ok_or_else(unknown)?;
+        if name == "mixed" {
+            let mut knobs = BTreeMap::new();
+            for knob in rest.split(';') {
+                let (name, knob) = knob.split_once('=').ok_or_else(unknown)?;
+                if knobs
+                    .insert(name.trim().to_owned(), knob.parse()?)
+                    .is_some()
+                {
+                    return Err(unknown());
+                }
+            }
+            return Ok(Self::Mixed { knobs });
+        }
         let numbers = rest
             .split(',')
             .map(|number| number.trim().parse().map_err(|_| unknown()))
@@ -535,23 +555,42 @@ mod tests {
     }
 
     #[test]
-    fn logs_hold_spaces_that_have_no_models() {
-        let subsets: Space = "set:30000,3".parse().expect("a space");
-        for (space, kind, text) in [
-            (knobs(), Kind::Mixed, "mixed:colour,price,speed"),
-            (subsets, Kind::Set, "set:30000,3"),
+    fn mixed_spaces_are_read_from_text() {
+        let text = "mixed: price = 5..50/0.1; colour=red|blue; speed=0..1";
+        assert_eq!(text.parse(), Ok(knobs()));
+        assert_eq!(
+            (knobs().kind(), knobs().to_string()),
+            (Kind::Mixed, "mixed:colour,price,speed".into())
+        );
+        for wrong in [
+            "mixed:",
+            "mixed:a",
+            "mixed:a=",
+            "mixed:a=1..x",
+            "mixed:a=2..1",
+            "mixed:a=x|x",
+            "mixed:a=0..1;a=b",
         ] {
-            assert_eq!((space.kind(), space.to_string()), (kind, text.into()));
-            assert_eq!(space.check(), Ok(()));
-            let json = serde_json::to_string(&space).expect("in memory");
-            assert_eq!(
-                serde_json::from_str::<Space>(&json).expect("its own"),
-                space
-            );
-            let spec = ModelSpec::from_parts(space, None, 1);
-            let error = AnyModel::from_spec(spec, Settings::default()).expect_err("no model yet");
-            assert!(error.to_string().contains(text), "{error}");
+            assert!(wrong.parse::<Space>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn sets_need_the_features_of_items() {
+        let space: Space = "set:30000,3".parse().expect("a space");
+        assert_eq!(
+            (space.kind(), space.to_string()),
+            (Kind::Set, "set:30000,3".into())
+        );
+        let json = serde_json::to_string(&space).expect("in memory");
+        assert_eq!(
+            serde_json::from_str::<Space>(&json).expect("its own"),
+            space
+        );
+        let spec = ModelSpec::from_parts(space, None, 1);
+        let error = AnyModel::from_spec(spec, Settings::default()).expect_err("no features");
+        assert!(error.to_string().contains("embeddings"), "{error}");
+        assert!("set:3,4".parse::<Space>().is_err() && "set:99999999,3".parse::<Space>().is_err());
         let error = ItemSet::measure(&knobs()).err().expect("another kind");
         assert_eq!(
             error.to_string(),

@@ -1,13 +1,19 @@
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Action, Batch, Context, FeatureSchema, Item, Objective, Vector, Vectors};
+use crate::event::{
+    Action, Batch, Context, FeatureSchema, Item, ItemSet, MixedAction, Objective, Vector, Vectors,
+};
+use crate::measure::ReferenceMeasure;
 use crate::model::{
     ActionKind, ActionSpace, EmbeddingRows, Kind, Space, action_kind::line_measure,
 };
 use crate::numeric::{EventRng, OutOfRange, lanes};
 use crate::oracle::{
     ActionFeatures, GrowError, NamedFeatures, OracleSpec, OracleSpecError, RegressionOracle,
-    Scaling, VectorFeatures, size::Size,
+    Scaling, VectorFeatures,
+    features::{knob_features::KnobFeatures, set_features::SetFeatures},
+    size::Size,
+    spec::MOST_LISTED,
 };
 
 /// The description of a model before it learns: action space, context, oracle.
@@ -85,14 +91,15 @@ impl ModelSpec {
     /// | space     | oracle                                                      |
     /// |-----------|-------------------------------------------------------------|
     /// | intervals | [`OracleSpec::default_on_interval`]                         |
-    /// | vectors   | [`OracleSpec::default_on_vectors`]                          |
+    /// | vectors, mixed | [`OracleSpec::default_on_vectors`]                     |
     /// | items     | [`OracleSpec::default_on_features`], of their embeddings      |
+    /// | items without features | [`OracleSpec::default_on_list`]                |
     pub fn new(space: impl ActionSpace, contexts: impl Into<Contexts>) -> Self {
         let (space, embeddings) = space.into_parts();
         Self::from_parts(space, embeddings, contexts)
     }
 
-    /// As [`new`](Self::new), for a space known only at run time. Items need embeddings.
+    /// As [`new`](Self::new), for a space known only at run time. More than 1,024 items need embeddings.
     pub fn from_parts(
         space: Space,
         embeddings: Option<EmbeddingRows>,
@@ -100,10 +107,11 @@ impl ModelSpec {
     ) -> Self {
         let contexts = contexts.into();
         let context_dim = contexts.width();
-        let oracle = match &embeddings {
+        let oracle = match (&embeddings, space.as_items()) {
             _ if space.bounds().is_some() => OracleSpec::default_on_interval(0),
-            Some(rows) => OracleSpec::default_on_features(rows.len(), rows.dim(), 0),
-            None => OracleSpec::default_on_vectors(space.action_dim(), 0),
+            (Some(rows), _) => OracleSpec::default_on_features(rows.len(), rows.dim(), 0),
+            (None, Some((count, ..))) => OracleSpec::default_on_list(count, 0),
+            (None, None) => OracleSpec::default_on_vectors(space.feature_dim(), 0),
         };
         Self {
             space,
@@ -177,11 +185,15 @@ impl ModelSpec {
     pub(crate) fn item_oracle(
         &self,
     ) -> Result<Box<dyn RegressionOracle<Context, Item>>, OracleSpecError> {
-        let rows = self
-            .embeddings
-            .as_ref()
-            .ok_or(OracleSpecError::NoEmbeddings)?;
         self.size().check()?;
+        let Some(rows) = &self.embeddings else {
+            return match self.space.as_items() {
+                Some((count, ..)) if count <= MOST_LISTED => {
+                    self.named(self.oracle.on_list(count, self.first_dim())?)
+                }
+                _ => Err(OracleSpecError::NoEmbeddings),
+            };
+        };
         if let Some((count, ..)) = self.space.as_items() {
             OutOfRange::unless(
                 rows.len() == count,
@@ -203,11 +215,52 @@ impl ModelSpec {
         self.named(oracle)
     }
 
+    pub(crate) fn mixed_oracle(
+        &self,
+    ) -> Result<Box<dyn RegressionOracle<Context, MixedAction>>, OracleSpecError> {
+        self.size().check()?;
+        let measure = self
+            .space
+            .mixed_knobs()
+            .map_err(|_| OracleSpecError::NotKnobs)?;
+        let features = KnobFeatures::new(measure.clone());
+        let mut draws = Vec::new();
+        let x = Context::dense(Vec::new()).expect("no feature is not finite");
+        let n = DRAWS.min(DRAWN / features.dim());
+        measure.sample(&x, n, &mut EventRng::before_events(0), &mut draws);
+        let scaling = scaling_of(&features, &draws);
+        let oracle = (self.oracle).over_scaled(self.first_dim(), &features, &scaling)?;
+        self.named(oracle)
+    }
+
+    pub(crate) fn set_oracle(
+        &self,
+    ) -> Result<Box<dyn RegressionOracle<Context, ItemSet>>, OracleSpecError> {
+        self.size().check()?;
+        let rows = (self.embeddings.as_ref()).ok_or(OracleSpecError::NoEmbeddings)?;
+        let features = SetFeatures::new(rows.rows.clone());
+        let mut draws = Vec::new();
+        if let Ok(measure) = self.space.uniform_sets() {
+            OutOfRange::unless(
+                rows.len() == measure.items().len(),
+                "number of rows in the table of embeddings",
+                rows.len() as f64,
+                "one for each item",
+            )?;
+            let x = Context::dense(Vec::new()).expect("no feature is not finite");
+            measure.sample(&x, DRAWS, &mut EventRng::before_events(0), &mut draws);
+        }
+        let scaling = scaling_of(&features, &draws);
+        let oracle = (self.oracle).over_scaled(self.first_dim(), &features, &scaling)?;
+        self.named(oracle)
+    }
+
     /// How many numbers the oracle holds.
     pub(crate) fn size(&self) -> Size {
-        let action_dim = match &self.embeddings {
-            Some(rows) if self.space.kind() == Kind::Item => rows.dim(),
-            _ => self.space.action_dim(),
+        let action_dim = match (&self.embeddings, self.space.as_items()) {
+            (Some(rows), _) if matches!(self.space.kind(), Kind::Item | Kind::Set) => rows.dim(),
+            (None, Some((count, ..))) => count,
+            _ => self.space.feature_dim(),
         };
         match &self.features {
             Some(schema) => self.oracle.size(schema.widths(), action_dim),

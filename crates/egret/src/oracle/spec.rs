@@ -3,7 +3,7 @@ use std::cell::Cell;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::event::{Action, Context};
+use crate::event::{Action, Context, Item};
 use crate::measure::LineMeasure;
 use crate::numeric::OutOfRange;
 use crate::oracle::{
@@ -11,7 +11,8 @@ use crate::oracle::{
     Forecaster, FourierRegression, FourierSettings, GrowError, LatentOutcome,
     LatentOutcomeSettings, LearningRate, LinearArgmin, LinearRegression, LocalRegression,
     LocalSettings, NetworkArgmin, OnQuantiles, PiecewiseConstant, QuadraticRegression,
-    QuadraticSettings, RegressionOracle, ScalarFeatures, Scaling,
+    QuadraticSettings, RegressionOracle, ScalarFeatures, Scaling, combine::on_list::OnList,
+    features::indicators::Indicators,
 };
 
 /// A regression oracle as data: kind and settings, nothing learned. It parses from a short text.
@@ -24,7 +25,7 @@ use crate::oracle::{
 /// | `Fourier`           | `fourier`             | any                 | linear in random Fourier features                |
 /// | `LatentOutcome`     | `latent-outcome`      | interval            | a distribution over best actions, from a network |
 /// | `Curves`            | `curves`              | any                 | a curve over actions, from a network             |
-/// | `Local`             | `local`               | interval            | least squares around each of a few actions       |
+/// | `Local`             | `local`               | interval, list      | least squares around each of a few actions, of each item of a list |
 /// | `Quadratic`         | `quadratic`           | any                 | least squares on squares and products of the action |
 /// | `Aggregation`       | `a+b`                 | those of `a` and `b` | almost as well as the best of them (Vovk)       |
 /// | `PiecewiseConstant` | `(…)@128`             | interval            | another as a step function of 128 cells, so κ = 1 |
@@ -96,7 +97,7 @@ pub enum OracleSpec {
     },
     /// [`LocalRegression`].
     Local {
-        /// How many actions there is a regression around.
+        /// How many actions there is a regression around; on a list of items there is one for each, whatever this says.
         places: usize,
         /// How many events the regressions that forget remember.
         memory: f64,
@@ -141,6 +142,12 @@ where
 
 /// Beyond so many items cosines take milliseconds.
 const MOST_WITH_COSINES: usize = 1_000;
+
+/// Beyond so many items of a list a network takes long.
+const MOST_IN_A_NETWORK: usize = 64;
+
+/// The most items of a list without features: there is a regression of each.
+pub(crate) const MOST_LISTED: usize = 1_024;
 
 /// Beyond so many coordinates of vectors it takes milliseconds.
 const MOST_KNOBS: usize = 256;
@@ -192,6 +199,26 @@ impl OracleSpec {
             },
             default => default,
         }
+    }
+
+    /// The default for a list of so many items without features: `local+curves`, a regression of each item and a network.
+    ///
+    /// Beyond 64 items it is `local`, for a network with an output for each takes long.
+    pub fn default_on_list(items: usize, seed: u64) -> Self {
+        let LocalSettings { memory, .. } = LocalSettings::default();
+        let local = Self::Local {
+            places: items.max(2),
+            memory,
+        };
+        if MOST_IN_A_NETWORK < items {
+            return local;
+        }
+        let curves = Self::Curves {
+            cosines: 1,
+            hidden: [32, 32],
+            seed,
+        };
+        Self::Aggregation(vec![local, curves])
     }
 
     /// The default for vectors of `action_dim` coordinates: `quadratic:cosines=64`, a [`QuadraticRegression`].
@@ -417,6 +444,25 @@ impl OracleSpec {
         })
     }
 
+    /// Builds the oracle for items without features.
+    pub(crate) fn on_list(&self, count: usize, context_dim: usize) -> Built<Item> {
+        let indicators = Indicators::new(count)?;
+        let scaling = indicators.scaling();
+        self.build(context_dim, (&indicators, &scaling), &|spec| {
+            let Self::Local { memory, .. } = *spec else {
+                return Err(OracleSpecError::NotAnInterval);
+            };
+            let places = count.max(2);
+            let settings = LocalSettings {
+                context_dim,
+                places,
+                memory,
+            };
+            let local = LocalRegression::new((0.0, places as f64), settings)?;
+            Ok(Box::new(OnList::new(count, Box::new(local))))
+        })
+    }
+
     /// Builds the oracle for a measure on a line: on [0, 1], for the quantiles of actions.
     pub(crate) fn on_quantiles(
         &self,
@@ -477,22 +523,21 @@ pub enum OracleSpecError {
     OutOfRange(#[from] OutOfRange),
     /// An oracle for intervals was asked for on another action space.
     #[error(
-        "argmin, latent-outcome, local and @CELLS need actions on an interval: choose ridge, vaw, fourier or curves for this \
-         action space"
+        "argmin, latent-outcome and @CELLS need actions on an interval, local an interval or a list without features: choose ridge, \
+         vaw, fourier, curves or quadratic for this action space"
     )]
     NotAnInterval,
     /// It cannot take the columns that a later version of the schema brought.
     #[error(transparent)]
     Grow(#[from] GrowError),
-    /// Items without features.
-    #[error("a catalogue needs embeddings: one row of numbers for each item")]
+    /// Very many items without features, or sets of such.
+    #[error(
+        "sets of items, and catalogues of more than 1,024 items, need embeddings: one row of numbers for each item"
+    )]
     NoEmbeddings,
-    /// There are no oracles over such actions yet.
-    #[error("there is no oracle over {actions} yet")]
-    NoOracle {
-        /// What they are.
-        actions: &'static str,
-    },
+    /// The space of mixed actions is no such space.
+    #[error("an oracle over mixed actions needs a space of knobs")]
+    NotKnobs,
 }
 
 #[cfg(test)]

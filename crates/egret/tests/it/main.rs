@@ -11,6 +11,7 @@ mod growth;
 mod hostile_input;
 mod largest_inverse_density;
 mod limits;
+mod mixed;
 mod model;
 mod named_features;
 mod named_items;

@@ -12,11 +12,15 @@ pub(crate) mod square_cb;
 
 use std::any::Any;
 
-use crate::event::action::{as_action, as_points, as_vectors};
-use crate::event::{Action, Batch, Item};
+use crate::event::action::{as_action, as_points};
+use crate::event::{Action, Batch, Item, Vectors};
 use crate::explorer::{
-    DecideError,
-    zoom::search::{self, Descent, least},
+    DecideError, Learned,
+    zoom::{
+        Zoom, rows,
+        search::{self, Descent, least},
+        sets::SetPlan,
+    },
 };
 use crate::measure::{Catalogue, ReferenceMeasure};
 use crate::numeric::{EventRng, lanes};
@@ -85,14 +89,24 @@ pub(crate) fn best<X: ?Sized, A: Action>(
         line.quantiles(points);
     } else if let Some(catalogue) = measure.catalogue() {
         list_all::<A>(catalogue, &mut work.actions)?;
+    } else if let Some(sets) = measure.sets() {
+        let mut plan = SetPlan::default();
+        plan.make(
+            &Zoom::default(),
+            &Learned::default(),
+            (x, measure),
+            curve,
+            work,
+        )?;
+        return plan.best(sets.size()).ok_or(DecideError::NoArgmin);
     } else if let Some(regions) = measure.regions() {
         let mut descent = Descent::default();
         search::best(x, measure, regions, curve, &mut descent, work)?;
-        work.actions.clear();
-        as_vectors::<A>(&mut work.actions)
-            .ok_or(DecideError::NoArgmin)?
-            .extend(1, descent.point().len())
-            .copy_from_slice(descent.point());
+        let size = (1, descent.point().len());
+        let mut rows = Vectors::default();
+        rows::fill((x, measure), size, &mut rows, work, |row| {
+            row.copy_from_slice(descent.point());
+        });
         return Ok(work.actions.get(0));
     } else {
         work.actions.clear();

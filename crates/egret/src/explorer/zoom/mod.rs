@@ -1,12 +1,14 @@
 //! Ever smaller regions around the best vector, ever fewer of the best items.
 
 pub(crate) mod items;
+pub(crate) mod rows;
 pub(crate) mod search;
+pub(crate) mod sets;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::action::{as_action, as_items, as_vectors};
-use crate::event::{Action, Batch, Density, Propensity};
+use crate::event::action::{as_action, as_items, as_sets, as_vectors};
+use crate::event::{Action, Batch, Density, Propensity, Vectors};
 use crate::explorer::{Choice, DecideError, Learned};
 use crate::measure::{ReferenceMeasure, Regions};
 use crate::numeric::{EventRng, OutOfRange, Stream};
@@ -15,6 +17,7 @@ use crate::sampling::proposer::Proposals;
 
 use self::items::ItemPlan;
 use self::search::Descent;
+use self::sets::SetPlan;
 
 /// Plays in ever smaller regions around the vector of least predicted loss, or among ever fewer of the best items: for knobs and
 /// catalogues, where 1/τ of everything is far too much.
@@ -37,6 +40,8 @@ use self::search::Descent;
 /// On a catalogue region k has some of the best items, from 1,024 down to 1, with rₖ(a) = 1/μ(region k) for each of them, and
 /// γ = ½K √(1 + n)/σ. All items are predicted, or in catalogues of more than 8,192 those of the best leaves of the oracle's
 /// [`ItemTree`](crate::ItemTree). What the search misses costs loss; p is exact whatever it finds.
+///
+/// Among sets of k items region j has all sets of some of the best items, from 1,024 down to k, with γ as on a catalogue.
 ///
 /// The search and the means draw the same numbers for every event. So p is a function of the model and the context alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -66,6 +71,8 @@ pub(crate) struct ZoomBuffers {
     pub(crate) plan: ZoomPlan,
     pub(crate) descent: Descent,
     pub(crate) items: ItemPlan,
+    sets: SetPlan,
+    rows: Vectors,
 }
 
 /// How many draws each Lₖ is the mean of.
@@ -101,15 +108,29 @@ impl Zoom {
                 proposals: 1,
             });
         }
+        if let Some(sets) = measure.sets() {
+            let plan = &mut buffers.sets;
+            plan.make(self, learned, (x, measure), curve, work)?;
+            let set = plan.draw(sets, &mut rng);
+            let density = plan.density(sets, &set);
+            return Ok(Choice {
+                action: as_action(set).ok_or(DecideError::NoArgmin)?,
+                propensity: Propensity::Density(Density::new(density)?),
+                capped_igw: None,
+                gamma: Some(plan.gamma()),
+                largest_inverse_density: Some(1.0 / plan.whole()),
+                proposals: 1,
+            });
+        }
         let regions = measure.regions().ok_or(DecideError::NoArgmin)?;
         self.plan(learned, (x, measure), curve, buffers, work)?;
-        let plan = &buffers.plan;
+        let ZoomBuffers { plan, rows, .. } = buffers;
         let region = region_of(&plan.shares, rng.unit());
-        work.actions.clear();
-        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
-        let row = vectors.extend(1, plan.best.len());
-        regions.draw(&plan.best, region, &mut rng, row);
-        let density = plan.density(regions, row);
+        let size = (1, plan.best.len());
+        rows::fill((x, measure), size, rows, work, |row| {
+            regions.draw(&plan.best, region, &mut rng, row);
+        });
+        let density = plan.density(regions, rows::row(0, rows, work));
         Ok(Choice {
             action: work.actions.get(0),
             propensity: Propensity::Density(Density::new(density)?),
@@ -141,11 +162,23 @@ impl Zoom {
             plan.make(self, learned, place, curve, work)?;
             return Ok(plan.density(item));
         }
+        if let Some(sets) = place.1.sets() {
+            let set = as_sets::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
+            let set = set[0].clone();
+            let plan = &mut buffers.sets;
+            plan.make(self, learned, place, curve, work)?;
+            return Ok(plan.density(sets, &set));
+        }
         self.plan(learned, place, curve, buffers, work)?;
+        let regions = place.1.regions().ok_or(DecideError::NoArgmin)?;
+        if let Some(coordinates) = place.1.coordinates(action) {
+            return Ok(buffers.plan.density(regions, &coordinates));
+        }
         work.actions.clear();
         work.actions.push(action);
-        let regions = place.1.regions().ok_or(DecideError::NoArgmin)?;
-        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
+        let Some(vectors) = as_vectors::<A>(&mut work.actions) else {
+            return Ok(0.0);
+        };
         if vectors.dim() != buffers.plan.best.len() {
             return Err(DecideError::Action(format!(
                 "the action {action:?} has another length than those of the space"
@@ -164,22 +197,23 @@ impl Zoom {
         work: &mut Proposals<A>,
     ) -> Result<(), DecideError> {
         let regions = measure.regions().ok_or(DecideError::NoArgmin)?;
-        let ZoomBuffers { plan, descent, .. } = buffers;
+        let ZoomBuffers {
+            plan,
+            descent,
+            rows,
+            ..
+        } = buffers;
         search::best(x, measure, regions, curve, descent, work)?;
         plan.best.clear();
         plan.best.extend_from_slice(descent.point());
         let (dim, count) = (plan.best.len(), regions.count());
-        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
-        vectors.clear();
-        for (place, row) in vectors
-            .extend(count * DRAWS, dim)
-            .chunks_exact_mut(dim)
-            .enumerate()
-        {
-            // The same numbers for each region, so that their means compare.
-            let mut rng = EventRng::new(0, u64::MAX - 1 - (place % DRAWS) as u64, Stream::Beta);
-            regions.draw(&plan.best, place / DRAWS, &mut rng, row);
-        }
+        rows::fill((x, measure), (count * DRAWS, dim), rows, work, |rows| {
+            for (place, row) in rows.chunks_exact_mut(dim).enumerate() {
+                // The same numbers for each region, so that their means compare.
+                let mut rng = EventRng::new(0, u64::MAX - 1 - (place % DRAWS) as u64, Stream::Beta);
+                regions.draw(&plan.best, place / DRAWS, &mut rng, row);
+            }
+        });
         curve.predict(&work.actions, &mut work.fhats)?;
         plan.shares.clear();
         let means = work.fhats.chunks_exact(DRAWS);

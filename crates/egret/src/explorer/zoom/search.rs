@@ -1,11 +1,12 @@
-use crate::event::{Action, Batch, action::as_vectors};
+use crate::event::{Action, Batch, Vectors, action::as_vectors};
 use crate::explorer::DecideError;
+use crate::explorer::zoom::rows;
 use crate::measure::{ReferenceMeasure, Regions};
 use crate::numeric::EventRng;
 use crate::oracle::LossCurve;
 use crate::sampling::proposer::Proposals;
 
-/// A descent of f̂(x, ·) over vectors, from predictions alone.
+/// A descent of f̂(x, ·) over coordinates, from predictions alone.
 ///
 /// Each step predicts at the point and a little to both sides of it in each coordinate. A parabola through the three says how
 /// far to go in that coordinate; where there is none, it goes downhill. Of several lengths of this step, of the step with
@@ -18,6 +19,8 @@ pub(crate) struct Descent {
     step: Vec<f64>,
     last: Vec<f64>,
     trial: Vec<f64>,
+    /// What is predicted, where actions are no vectors.
+    rows: Vectors,
 }
 
 /// How many draws of μ it may start from, beside the middle.
@@ -48,58 +51,102 @@ pub(crate) fn best<X: ?Sized, A: Action>(
     descent: &mut Descent,
     work: &mut Proposals<A>,
 ) -> Result<(), DecideError> {
+    let dim = regions.dim();
     work.actions.clear();
-    measure.sample(
-        x,
-        STARTS,
-        &mut EventRng::before_events(0),
-        &mut work.actions,
-    );
-    let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
-    let dim = vectors.dim();
-    regions.middle(vectors.extend(1, dim));
+    if as_vectors::<A>(&mut work.actions).is_some() {
+        let rng = &mut EventRng::before_events(0);
+        measure.sample(x, STARTS, rng, &mut work.actions);
+        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
+        regions.middle(vectors.extend(1, dim));
+    } else {
+        let mut rng = EventRng::before_events(0);
+        let mut middle = vec![0.0; dim];
+        regions.middle(&mut middle);
+        rows::fill(
+            (x, measure),
+            (STARTS + 1, dim),
+            &mut descent.rows,
+            work,
+            |rows| {
+                let mut rows = rows.chunks_exact_mut(dim);
+                for row in rows.by_ref().take(STARTS) {
+                    regions.draw(&middle, 0, &mut rng, row);
+                }
+                rows.for_each(|row| row.copy_from_slice(&middle));
+            },
+        );
+    }
     curve.predict(&work.actions, &mut work.fhats)?;
     let start = least(&work.fhats);
-    let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
     descent.point.clear();
-    descent
-        .point
-        .extend_from_slice(&vectors.rows()[start * dim..][..dim]);
+    let row = rows::row(start, &descent.rows, work);
+    descent.point.extend_from_slice(row);
     descent.value = work.fhats[start];
     descent.last.clear();
     descent.last.resize(dim, 0.0);
     let mut width = FIRST_WIDTH;
+    let place = (x, measure);
+    descent.choose(place, regions, curve, work)?;
     for _ in 0..(MOVES / dim.max(1)).clamp(3, 8) {
-        let moved = descent.advance(width, regions, curve, work)?;
+        let moved = descent.advance(width, place, regions, curve, work)?;
         width *= if moved { 0.5 } else { 0.25 };
     }
-    Ok(())
+    descent.choose(place, regions, curve, work)
 }
 
 impl Descent {
+    /// Tries all values of each coordinate that has no order, one coordinate after another.
+    fn choose<X: ?Sized, A: Action>(
+        &mut self,
+        place: (&X, &dyn ReferenceMeasure<X, A>),
+        regions: &dyn Regions,
+        curve: &LossCurve<'_, X, A>,
+        work: &mut Proposals<A>,
+    ) -> Result<(), DecideError> {
+        let dim = self.point.len();
+        for coordinate in 0..dim {
+            let choices = regions.choices(coordinate);
+            if choices.is_empty() {
+                continue;
+            }
+            let point = &self.point;
+            rows::fill(place, (choices.len(), dim), &mut self.rows, work, |rows| {
+                for (row, choice) in rows.chunks_exact_mut(dim).zip(&choices) {
+                    row.copy_from_slice(point);
+                    row[coordinate] = *choice;
+                }
+            });
+            curve.predict(&work.actions, &mut work.fhats)?;
+            let best = least(&work.fhats);
+            if work.fhats[best] < self.value {
+                self.value = work.fhats[best];
+                self.point[coordinate] = choices[best];
+            }
+        }
+        Ok(())
+    }
+
     /// One step; returns whether it found a better point.
     fn advance<X: ?Sized, A: Action>(
         &mut self,
         width: f64,
+        measured: (&X, &dyn ReferenceMeasure<X, A>),
         regions: &dyn Regions,
         curve: &LossCurve<'_, X, A>,
         work: &mut Proposals<A>,
     ) -> Result<bool, DecideError> {
         let dim = self.point.len();
-        work.actions.clear();
-        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
         self.trial.clear();
         self.trial.resize(dim, 0.0);
-        for (place, row) in vectors
-            .extend(2 * dim, dim)
-            .chunks_exact_mut(dim)
-            .enumerate()
-        {
-            let side = if place % 2 == 0 { width } else { -width };
-            self.trial[place / 2] = side;
-            regions.moved(&self.point, &self.trial, row);
-            self.trial[place / 2] = 0.0;
-        }
+        let (point, trial) = (&self.point, &mut self.trial);
+        rows::fill(measured, (2 * dim, dim), &mut self.rows, work, |rows| {
+            for (place, row) in rows.chunks_exact_mut(dim).enumerate() {
+                let side = if place % 2 == 0 { width } else { -width };
+                trial[place / 2] = side;
+                regions.moved(point, trial, row);
+                trial[place / 2] = 0.0;
+            }
+        });
         curve.predict(&work.actions, &mut work.fhats)?;
         self.step.clear();
         let (mut single, mut gain) = (0, 0.0);
@@ -124,13 +171,20 @@ impl Descent {
         } else {
             -width
         };
-        work.actions.clear();
-        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
-        let rows = vectors.extend(LENGTHS.len() + 2, dim);
-        for (place, row) in rows.chunks_exact_mut(dim).enumerate() {
-            self.trial_of(place, (single, side));
-            regions.moved(&self.point, &self.trial, row);
-        }
+        let mut tried = std::mem::take(&mut self.rows);
+        rows::fill(
+            measured,
+            (LENGTHS.len() + 2, dim),
+            &mut tried,
+            work,
+            |rows| {
+                for (place, row) in rows.chunks_exact_mut(dim).enumerate() {
+                    self.trial_of(place, (single, side));
+                    regions.moved(&self.point, &self.trial, row);
+                }
+            },
+        );
+        self.rows = tried;
         curve.predict(&work.actions, &mut work.fhats)?;
         let best = least(&work.fhats);
         if self.value <= work.fhats[best] {
@@ -138,9 +192,8 @@ impl Descent {
         }
         self.trial_of(best, (single, side));
         self.value = work.fhats[best];
-        let vectors = as_vectors::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)?;
         self.point
-            .copy_from_slice(&vectors.rows()[best * dim..][..dim]);
+            .copy_from_slice(rows::row(best, &self.rows, work));
         std::mem::swap(&mut self.last, &mut self.trial);
         Ok(true)
     }

@@ -10,5 +10,6 @@
 pub(crate) mod aggregation;
 pub(crate) mod function;
 pub(crate) mod named_features;
+pub(crate) mod on_list;
 pub(crate) mod on_quantiles;
 pub(crate) mod piecewise_constant;

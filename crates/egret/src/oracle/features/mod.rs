@@ -12,9 +12,12 @@ pub(crate) mod bilinear;
 pub(crate) mod blocks;
 pub(crate) mod embeddings;
 pub(crate) mod features_from;
+pub(crate) mod indicators;
 pub(crate) mod item_tree;
 pub(crate) mod joint;
+pub(crate) mod knob_features;
 pub(crate) mod limits;
+pub(crate) mod set_features;
 
 pub use action::{ActionFeatures, ScalarFeatures, VectorFeatures};
 pub use basis::Scaling;

@@ -1,12 +1,13 @@
 use egret::{Context, EventRng, Stream};
 
 use crate::learner::{Choice, PlayError, Player, Round};
+use crate::worlds::baselines::{dense_squares, ridge::Ridge};
 
 /// What one would write in forty lines: the interval in 16 buckets, ridge regression of the loss on (1, x, x²) in each, and a
 /// draw from the bucket of the least prediction, or from all actions with probability 5%.
 ///
 /// It has no step size and forgets nothing, so it is hard to beat where the world does not move.
-pub(super) struct Naive {
+pub(in crate::worlds) struct Buckets {
     actions: (f64, f64),
     seed: u64,
     buckets: Vec<Ridge>,
@@ -15,7 +16,7 @@ pub(super) struct Naive {
 const BUCKETS: usize = 16;
 const EPSILON: f64 = 0.05;
 
-impl Naive {
+impl Buckets {
     pub fn new(actions: (f64, f64), features: usize, seed: u64) -> Self {
         Self {
             actions,
@@ -31,9 +32,9 @@ impl Naive {
     }
 }
 
-impl Player<f64> for Naive {
+impl Player<f64> for Buckets {
     fn decide(&mut self, event: u64, x: &Context) -> Result<Choice<f64>, PlayError> {
-        let phi = phi(x)?;
+        let phi = dense_squares(x)?;
         let mut rng = EventRng::new(self.seed, event, Stream::Action);
         let explores = rng.unit() < EPSILON;
         let share = if explores {
@@ -50,7 +51,7 @@ impl Player<f64> for Naive {
     fn learn(&mut self, rounds: &[Round<'_, f64>]) -> Result<(), PlayError> {
         for round in rounds {
             let bucket = self.bucket(*round.choice.action());
-            self.buckets[bucket].learn(&phi(round.x)?, round.loss.get());
+            self.buckets[bucket].learn(&dense_squares(round.x)?, round.loss.get());
         }
         Ok(())
     }
@@ -63,61 +64,6 @@ impl Player<f64> for Naive {
     }
 }
 
-/// (1, x, x²).
-fn phi(x: &Context) -> Result<Vec<f64>, PlayError> {
-    let x = x.as_dense().ok_or_else(|| {
-        PlayError::Other("the naive learner takes dense contexts only".to_owned())
-    })?;
-    let squares = x.iter().map(|v| v * v);
-    Ok(std::iter::once(1.0)
-        .chain(x.iter().copied())
-        .chain(squares)
-        .collect())
-}
-
-/// Ridge regression with λ = 1: θ = A⁻¹b with A = I + Σ φφᵀ and b = Σ ℓφ, by the formula of Sherman and Morrison.
-#[derive(Clone)]
-struct Ridge {
-    theta: Vec<f64>,
-    /// A⁻¹, row by row.
-    inverse: Vec<f64>,
-}
-
-impl Ridge {
-    fn new(dim: usize) -> Self {
-        let mut inverse = vec![0.0; dim * dim];
-        inverse.iter_mut().step_by(dim + 1).for_each(|v| *v = 1.0);
-        Self {
-            theta: vec![0.0; dim],
-            inverse,
-        }
-    }
-
-    fn predict(&self, phi: &[f64]) -> f64 {
-        dot(&self.theta, phi)
-    }
-
-    fn learn(&mut self, phi: &[f64], loss: f64) {
-        let dim = phi.len();
-        let gain: Vec<f64> = self.inverse.chunks(dim).map(|row| dot(row, phi)).collect();
-        let scale = 1.0 / (1.0 + dot(&gain, phi));
-        let error = scale * (loss - self.predict(phi));
-        for (row, g) in self.inverse.chunks_mut(dim).zip(&gain) {
-            row.iter_mut()
-                .zip(&gain)
-                .for_each(|(v, h)| *v -= scale * g * h);
-        }
-        self.theta
-            .iter_mut()
-            .zip(&gain)
-            .for_each(|(v, g)| *v += error * g);
-    }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use egret::Loss;
@@ -125,31 +71,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ridge_solves_its_normal_equations() {
-        let mut ridge = Ridge::new(3);
-        let mut rng = EventRng::new(1, 0, Stream::World);
-        // (A, b) summed as they are defined.
-        let mut a = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        let mut b = [0.0; 3];
-        for _ in 0..500 {
-            let phi = [1.0, rng.unit(), rng.unit()];
-            let loss = rng.unit();
-            ridge.learn(&phi, loss);
-            for row in 0..3 {
-                b[row] += loss * phi[row];
-                for column in 0..3 {
-                    a[row][column] += phi[row] * phi[column];
-                }
-            }
-        }
-        for (row, b) in a.iter().zip(b) {
-            assert!((dot(row, &ridge.theta) - b).abs() < 1e-9);
-        }
-    }
-
-    #[test]
     fn actions_are_drawn_with_the_density_that_is_said() {
-        let mut naive = Naive::new((5.0, 50.0), 1, 3);
+        let mut naive = Buckets::new((5.0, 50.0), 1, 3);
         // Bucket 3 alone is known to be free; the others cost 1.
         let x = Context::dense(vec![0.5]).expect("finite");
         for bucket in (0..BUCKETS).filter(|&bucket| bucket != 3) {

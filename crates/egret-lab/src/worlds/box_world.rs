@@ -1,0 +1,446 @@
+use egret::{
+    Context, EventRng, Loss, ModelSpec, OracleSpec, OracleSpecError, ReferenceMeasure,
+    RegressionOracle, Stream, UniformBox, Vector,
+};
+
+use crate::environment::{Environment, World};
+use crate::worlds::{KnownRounds, KnownWorld};
+
+/// Knobs in [−1, 1] whose mean losses are known; none is above 1.
+///
+/// Contexts are uniform on [0, 1]², and move the best place of each knob i: mᵢ = .4·(u(2x₀ − 1) + v(2x₁ − 1)) + .3·u, where a seed
+/// draws u and v of each knob from [−½, ½]. Without a context mᵢ = 1.2·u.
+#[derive(Debug, Clone, Copy)]
+pub struct BoxWorld {
+    /// The name shown in tables.
+    pub name: &'static str,
+    /// The mean loss in words and a formula.
+    pub about: &'static str,
+    knobs: usize,
+    features: usize,
+    outcome: Outcome,
+    mean: fn(&Middle<'_>, &[f64]) -> f64,
+    /// The least mean loss, by the context.
+    least: fn(&[f64]) -> f64,
+}
+
+/// How an observed loss comes from its mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// The mean and a number from [−.1, .1], cut to [0, 1].
+    Noisy,
+    /// 1 with the mean as its probability, else 0.
+    ZeroOne,
+}
+
+/// The bowl of six knobs. Other worlds differ from it in what they name.
+const BOWL: BoxWorld = BoxWorld {
+    name: "bowl_6",
+    about: "6 knobs, the mean of (aᵢ − mᵢ)², noise ±.1",
+    knobs: 6,
+    features: 2,
+    outcome: Outcome::Noisy,
+    mean: |middle, a| middle.distance(a),
+    least: |_| 0.0,
+};
+
+const VALLEY: BoxWorld = BoxWorld {
+    name: "valley_6",
+    about: "6 knobs in pairs, the mean of .9·(u + v)² + .04·(u − v)², u and v the distances of a pair from its m, noise ±.1",
+    mean: valley,
+    ..BOWL
+};
+
+const BASINS: BoxWorld = BoxWorld {
+    name: "basins_6",
+    about: "6 knobs, the less of .05 + .1·x₀ and .15 − .1·x₀ plus 1.25 times the mean squared distance from .5 + .3·m and from −.5 + .3·m, \
+            noise ±.1",
+    mean: basins,
+    least: |x| (0.05 + 0.1 * x[0]).min(0.15 - 0.1 * x[0]),
+    ..BOWL
+};
+
+const CLIFF: BoxWorld = BoxWorld {
+    name: "cliff_6",
+    about: "6 knobs, s = Σ(aᵢ − mᵢ)/√6: the mean of (aᵢ − mᵢ)² less .1·s, and .5 more where s is above .15, noise ±.1",
+    mean: cliff,
+    ..BOWL
+};
+
+const ZERO_ONE: BoxWorld = BoxWorld {
+    name: "bowl_zero_one_6",
+    about: "6 knobs, P(loss) = the mean of (aᵢ − mᵢ)²",
+    outcome: Outcome::ZeroOne,
+    ..BOWL
+};
+
+/// All worlds on boxes.
+pub const BOX_WORLDS: [BoxWorld; 16] = [
+    BoxWorld {
+        name: "bowl_2",
+        about: "2 knobs, the mean of (aᵢ − mᵢ)², noise ±.1",
+        knobs: 2,
+        ..BOWL
+    },
+    BOWL,
+    BoxWorld {
+        name: "bowl_20",
+        about: "20 knobs, the mean of (aᵢ − mᵢ)², noise ±.1",
+        knobs: 20,
+        ..BOWL
+    },
+    BoxWorld {
+        name: "bowl_100",
+        about: "100 knobs, the mean of (aᵢ − mᵢ)², noise ±.1",
+        knobs: 100,
+        ..BOWL
+    },
+    BoxWorld {
+        name: "bowl_zero_one_2",
+        about: "2 knobs, P(loss) = the mean of (aᵢ − mᵢ)²",
+        knobs: 2,
+        ..ZERO_ONE
+    },
+    ZERO_ONE,
+    BoxWorld {
+        name: "bowl_zero_one_20",
+        about: "20 knobs, P(loss) = the mean of (aᵢ − mᵢ)²",
+        knobs: 20,
+        ..ZERO_ONE
+    },
+    BoxWorld {
+        name: "five_of_20",
+        about: "20 knobs, the mean of (aᵢ − mᵢ)² of the first five, noise ±.1",
+        knobs: 20,
+        mean: |middle, a| middle.distance(&a[..5]),
+        ..BOWL
+    },
+    VALLEY,
+    BoxWorld {
+        name: "valley_20",
+        about: "as valley_6, with 20 knobs",
+        knobs: 20,
+        ..VALLEY
+    },
+    BoxWorld {
+        name: "basins_2",
+        about: "as basins_6, with 2 knobs",
+        knobs: 2,
+        ..BASINS
+    },
+    BASINS,
+    BoxWorld {
+        name: "basins_20",
+        about: "as basins_6, with 20 knobs",
+        knobs: 20,
+        ..BASINS
+    },
+    CLIFF,
+    BoxWorld {
+        name: "cliff_20",
+        about: "as cliff_6, with 20 knobs and √20",
+        knobs: 20,
+        ..CLIFF
+    },
+    BoxWorld {
+        name: "tuning_6",
+        about: "as bowl_6, without a context: m stays where it is",
+        features: 0,
+        ..BOWL
+    },
+];
+
+/// Where each knob is best for a context.
+struct Middle<'a> {
+    x: &'a [f64],
+    directions: &'a [[f64; 2]],
+}
+
+impl Middle<'_> {
+    fn of(&self, knob: usize) -> f64 {
+        let [first, second] = self.directions[knob];
+        match *self.x {
+            [x, y] => 0.4 * (first * (2.0 * x - 1.0) + second * (2.0 * y - 1.0)) + 0.3 * first,
+            _ => 1.2 * first,
+        }
+    }
+
+    /// The mean of squared distances of the first knobs, as many as are given.
+    fn distance(&self, knobs: &[f64]) -> f64 {
+        let squares = (0..)
+            .zip(knobs)
+            .map(|(knob, a)| (a - self.of(knob)).powi(2));
+        squares.sum::<f64>() / knobs.len() as f64
+    }
+}
+
+/// Steep along the sum of two knobs, shallow along their difference.
+fn valley(middle: &Middle<'_>, a: &[f64]) -> f64 {
+    let pairs = a.chunks_exact(2).enumerate().map(|(pair, a)| {
+        let (u, v) = (a[0] - middle.of(2 * pair), a[1] - middle.of(2 * pair + 1));
+        0.45 * (u + v).powi(2) + 0.02 * (u - v).powi(2)
+    });
+    pairs.sum::<f64>() * 2.0 / a.len() as f64
+}
+
+/// The context decides which of two basins is deeper.
+fn basins(middle: &Middle<'_>, a: &[f64]) -> f64 {
+    let basin = |centre: f64, lift: f64| {
+        let squares = (0..)
+            .zip(a)
+            .map(|(knob, a)| (a - centre - 0.3 * middle.of(knob)).powi(2));
+        lift + squares.sum::<f64>() / a.len() as f64 / 0.8
+    };
+    let x = middle.x[0];
+    basin(0.5, 0.05 + 0.1 * x)
+        .min(basin(-0.5, 0.15 - 0.1 * x))
+        .min(1.0)
+}
+
+/// The best knobs are near a limit beyond which all is lost.
+fn cliff(middle: &Middle<'_>, a: &[f64]) -> f64 {
+    let excess = (0..).zip(a).map(|(knob, a)| a - middle.of(knob));
+    let load = excess.sum::<f64>() / (a.len() as f64).sqrt();
+    let bowl = middle.distance(a);
+    if 0.15 < load {
+        (bowl + 0.5).min(1.0)
+    } else {
+        (bowl - 0.1 * load.max(-1.0)).clamp(0.0, 1.0)
+    }
+}
+
+impl BoxWorld {
+    /// The world of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        BOX_WORLDS.into_iter().find(|world| world.name == name)
+    }
+
+    fn space(&self) -> UniformBox {
+        UniformBox::new(&vec![(-1.0, 1.0); self.knobs]).expect("−1 < 1")
+    }
+
+    fn rounds(&self, seed: u64, rounds: usize) -> BoxRounds<'_> {
+        // Rounds take the events from 1 on.
+        let mut rng = EventRng::new(seed, 0, Stream::World);
+        let directions = (0..self.knobs).map(|_| [rng.unit() - 0.5, rng.unit() - 0.5]);
+        BoxRounds {
+            world: self,
+            directions: directions.collect(),
+            rounds: (0..rounds)
+                .map(|round| {
+                    let mut rng = EventRng::new(seed, 1 + round as u64, Stream::World);
+                    let x = (0..self.features).map(|_| rng.unit()).collect();
+                    (Context::dense(x).expect("within (0, 1)"), rng.unit())
+                })
+                .collect(),
+            seed,
+        }
+    }
+}
+
+/// Rounds of a seed.
+struct BoxRounds<'a> {
+    world: &'a BoxWorld,
+    directions: Vec<[f64; 2]>,
+    /// Contexts, each with a chance that is the same for every action.
+    rounds: Vec<(Context, f64)>,
+    seed: u64,
+}
+
+/// The uniform policy's loss in a round is the mean over so many draws: over 5,000 rounds it is known to some 0.0005.
+const DRAWS: usize = 16;
+
+impl BoxRounds<'_> {
+    fn mean(&self, round: usize, knobs: &[f64]) -> f64 {
+        let middle = Middle {
+            x: self.rounds[round].0.as_dense().expect("it was made so"),
+            directions: &self.directions,
+        };
+        (self.world.mean)(&middle, knobs).min(1.0)
+    }
+}
+
+impl KnownRounds<Vector> for BoxRounds<'_> {
+    fn mean_loss(&self, round: usize, action: &Vector) -> f64 {
+        self.mean(round, action)
+    }
+
+    fn best(&self, round: usize) -> f64 {
+        (self.world.least)(self.rounds[round].0.as_dense().expect("it was made so"))
+    }
+
+    fn uniform(&self, round: usize) -> f64 {
+        let mut rng = EventRng::new(self.seed, 1 + round as u64, Stream::Replay);
+        let losses = (0..DRAWS).map(|_| {
+            let knobs = (0..self.world.knobs).map(|_| 2.0 * rng.unit() - 1.0);
+            self.mean(round, &knobs.collect::<Vec<f64>>())
+        });
+        losses.sum::<f64>() / DRAWS as f64
+    }
+}
+
+impl World<Vector> for BoxRounds<'_> {
+    fn rounds(&self) -> usize {
+        self.rounds.len()
+    }
+
+    fn context(&self, round: usize) -> &Context {
+        &self.rounds[round].0
+    }
+
+    fn loss(&self, round: usize, action: &Vector) -> Loss {
+        let (mean, chance) = (self.mean(round, action), self.rounds[round].1);
+        let loss = match self.world.outcome {
+            Outcome::Noisy => (mean + 0.2 * chance - 0.1).clamp(0.0, 1.0),
+            Outcome::ZeroOne => f64::from(u8::from(chance < mean)),
+        };
+        Loss::new(loss).expect("within [0, 1]")
+    }
+
+    fn regret(&self, round: usize, action: &Vector) -> Option<f64> {
+        Some(self.mean(round, action) - self.best(round))
+    }
+}
+
+impl KnownWorld<Vector> for BoxWorld {
+    fn about(&self) -> String {
+        self.about.to_owned()
+    }
+
+    fn truth(&self, seed: u64, rounds: usize) -> Box<dyn KnownRounds<Vector> + '_> {
+        Box::new(self.rounds(seed, rounds))
+    }
+}
+
+impl Environment<Vector> for BoxWorld {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn fingerprint(&self) -> String {
+        format!("box world {}: {}", self.name, self.about)
+    }
+
+    fn context_dim(&self) -> usize {
+        self.features
+    }
+
+    fn measure(&self) -> Box<dyn ReferenceMeasure<Context, Vector>> {
+        Box::new(self.space())
+    }
+
+    fn oracle(
+        &self,
+        spec: &OracleSpec,
+    ) -> Result<Box<dyn RegressionOracle<Context, Vector>>, OracleSpecError> {
+        ModelSpec::new(self.space(), self.features)
+            .with_oracle(spec.clone())
+            .build_oracle()
+    }
+
+    fn default_oracle(&self, seed: u64) -> OracleSpec {
+        OracleSpec::default_on_vectors(self.knobs, seed)
+    }
+
+    fn world(&self, seed: u64, rounds: usize) -> Box<dyn World<Vector> + '_> {
+        Box::new(self.rounds(seed, rounds))
+    }
+
+    fn sides(&self) -> Option<Vec<(f64, f64)>> {
+        Some(self.space().sides())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The best knobs of a round.
+    fn best_knobs(world: &BoxWorld, rounds: &BoxRounds<'_>, round: usize) -> Vec<f64> {
+        let x = rounds.rounds[round].0.as_dense().expect("numbers");
+        let middle = Middle {
+            x,
+            directions: &rounds.directions,
+        };
+        let of = |knob: usize| match world.name.split('_').next() {
+            Some("basins") => {
+                let centre = if 0.05 + 0.1 * x[0] < 0.15 - 0.1 * x[0] {
+                    0.5
+                } else {
+                    -0.5
+                };
+                centre + 0.3 * middle.of(knob)
+            }
+            // Just before the edge, and so near that the bowl is no higher than what the load takes off.
+            Some("cliff") => middle.of(knob) + 0.1 / (world.knobs as f64).sqrt(),
+            _ => middle.of(knob),
+        };
+        (0..world.knobs).map(of).collect()
+    }
+
+    #[test]
+    fn the_best_knobs_have_the_least_loss_and_no_draw_has_less() {
+        for world in BOX_WORLDS {
+            let rounds = world.rounds(3, 50);
+            for round in 0..50 {
+                let best = best_knobs(&world, &rounds, round);
+                assert!(
+                    best.iter().all(|knob| knob.abs() <= 1.0),
+                    "{}: {best:?}",
+                    world.name
+                );
+                let least = rounds.best(round);
+                let found = rounds.mean(round, &best);
+                assert!((found - least).abs() < 1e-12, "{}: {found}", world.name);
+                let mut rng = EventRng::new(4, round as u64, Stream::World);
+                for _ in 0..50 {
+                    let knobs = (0..world.knobs).map(|_| 2.0 * rng.unit() - 1.0);
+                    let loss = rounds.mean(round, &knobs.collect::<Vec<f64>>());
+                    assert!(least <= loss && loss <= 1.0, "{}: {loss}", world.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn uniform_play_of_a_bowl_is_as_its_formula() {
+        // E(a − m)² = 1/3 + m² for a uniform on [−1, 1].
+        let world = BoxWorld::named("bowl_6").expect("listed");
+        let (count, rounds) = (4_000, world.rounds(5, 4_000));
+        let (mut drawn, mut formula) = (0.0, 0.0);
+        for round in 0..count {
+            drawn += rounds.uniform(round);
+            let middles = best_knobs(&world, &rounds, round);
+            formula += 1.0 / 3.0 + middles.iter().map(|m| m * m).sum::<f64>() / 6.0;
+        }
+        // A draw's deviation is below 0.15: of 64,000 draws, seven standard errors.
+        let off = (drawn - formula).abs() / count as f64;
+        assert!(
+            off < 7.0 * 0.15 / f64::sqrt((count * DRAWS) as f64),
+            "{off}"
+        );
+    }
+
+    #[test]
+    fn observed_losses_have_their_mean_away_from_the_ends() {
+        for world in BOX_WORLDS {
+            let count = 4_000;
+            let rounds = world.rounds(6, count);
+            let (mut off, mut met) = (0.0, 0);
+            for round in 0..count {
+                let mut rng = EventRng::new(7, round as u64, Stream::World);
+                let knobs: Vec<f64> = (0..world.knobs).map(|_| 2.0 * rng.unit() - 1.0).collect();
+                let mean = rounds.mean(round, &knobs);
+                if (0.1..=0.9).contains(&mean) {
+                    let action = Vector::new(&knobs).expect("finite");
+                    off += rounds.loss(round, &action).get() - mean;
+                    met += 1;
+                }
+            }
+            // By Hoeffding's inequality, 4e-9 at most in each world.
+            let allowed = (10.0 / f64::from(met)).sqrt();
+            let off: f64 = off / f64::from(met);
+            assert!(1_000 < met && off.abs() < allowed, "{}: {off}", world.name);
+        }
+    }
+}

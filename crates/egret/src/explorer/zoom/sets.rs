@@ -1,0 +1,173 @@
+use crate::event::{Action, Batch, Item, ItemSet, action::as_action, action::as_sets};
+use crate::explorer::zoom::{Zoom, inverse_gap_shares, region_of, search::least, sigma};
+use crate::explorer::{DecideError, Learned};
+use crate::measure::{ReferenceMeasure, uniform_sets::UniformSets};
+use crate::numeric::EventRng;
+use crate::oracle::LossCurve;
+use crate::sampling::proposer::Proposals;
+
+/// Where [`Zoom`] plays among sets of items for one context: the best items that were found, and the share of each region.
+///
+/// Region 0 has all sets. The others have the sets of ever fewer of the best items, half as many each, down to the one set of the
+/// best. Within a region all sets are as probable, so that with n items, k of them in a set, and m in region j
+///
+/// p(S) = w₀ + Σⱼ wⱼ 1{S ⊂ region j} C(n, k)/C(m, k)
+///
+/// Which items are the best is a guess: each takes the place of one item of a set, and the losses of these sets are compared. A bad
+/// guess costs loss, and no more.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SetPlan {
+    /// The best items, the best first, with f̂ of their sets.
+    best: Vec<(f64, Item)>,
+    /// How many of them each region after the first has.
+    regions: Vec<usize>,
+    shares: Vec<f64>,
+    gamma: f64,
+}
+
+/// The most items of a region that is not the whole.
+const MOST: usize = 1_024;
+
+/// Of how many draws the loss of a region is the mean.
+const DRAWS: usize = 8;
+
+/// γ is so many times K √(1 + n)/σ, as on catalogues.
+const GREED: f64 = 0.5;
+
+impl SetPlan {
+    /// Makes the plan for a context: a function of the model, the context and the items that there are.
+    pub(crate) fn make<X: ?Sized, A: Action>(
+        &mut self,
+        zoom: &Zoom,
+        learned: &Learned,
+        (x, measure): (&X, &dyn ReferenceMeasure<X, A>),
+        curve: &LossCurve<'_, X, A>,
+        work: &mut Proposals<A>,
+    ) -> Result<(), DecideError> {
+        let sets = measure.sets().ok_or(DecideError::NoArgmin)?;
+        work.actions.clear();
+        measure.sample(x, DRAWS, &mut EventRng::before_events(0), &mut work.actions);
+        curve.predict_unclamped(&work.actions, &mut work.fhats)?;
+        let whole = work.fhats.iter().sum::<f64>() / DRAWS as f64;
+        let first = least(&work.fhats);
+        let mut base = drawn::<A>(work)?[first].clone();
+        // First beside items at random, then beside the best ones found.
+        for _ in 0..2 {
+            self.rank(sets, &base, curve, work)?;
+            let best = self.best.iter().take(sets.size()).map(|&(_, item)| item);
+            base = ItemSet::new(best).map_err(|_| DecideError::NoArgmin)?;
+        }
+        self.regions.clear();
+        self.shares.clear();
+        self.shares.push(whole);
+        let mut size = sets.size();
+        while size <= self.best.len() && (size == sets.size() || size < sets.items().len()) {
+            self.regions.push(size);
+            size *= 2;
+        }
+        self.regions.reverse();
+        for region in 1..=self.regions.len() {
+            let list = drawn::<A>(work)?;
+            list.clear();
+            for draw in 0..DRAWS {
+                // The same numbers for each region, so that their means compare.
+                let mut rng = EventRng::before_events(1 + draw as u64);
+                list.push(self.draw_in(sets, region, &mut rng));
+            }
+            curve.predict_unclamped(&work.actions, &mut work.fhats)?;
+            self.shares
+                .push(work.fhats.iter().sum::<f64>() / DRAWS as f64);
+        }
+        let count = self.shares.len() as f64;
+        self.gamma = GREED * count * (1.0 + learned.events as f64).sqrt() / sigma(learned);
+        inverse_gap_shares(&mut self.shares, self.gamma);
+        zoom.mix_uniform(&mut self.shares);
+        Ok(())
+    }
+
+    /// Ranks all items by f̂ of the set in which each takes the place of the first that is another.
+    fn rank<X: ?Sized, A: Action>(
+        &mut self,
+        sets: &UniformSets,
+        base: &ItemSet,
+        curve: &LossCurve<'_, X, A>,
+        work: &mut Proposals<A>,
+    ) -> Result<(), DecideError> {
+        let list = drawn::<A>(work)?;
+        list.clear();
+        for &item in sets.items() {
+            let others = base.items().iter().copied();
+            let others = others
+                .filter(|&of| of != item)
+                .skip(usize::from(!base.items().contains(&item)));
+            let set = ItemSet::new(others.chain([item])).map_err(|_| DecideError::NoArgmin)?;
+            list.push(set);
+        }
+        curve.predict_unclamped(&work.actions, &mut work.fhats)?;
+        self.best.clear();
+        let items = sets.items().iter().copied();
+        self.best.extend(work.fhats.iter().copied().zip(items));
+        let order = |a: &(f64, Item), b: &(f64, Item)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        let most = MOST.max(sets.size());
+        if most < self.best.len() {
+            self.best.select_nth_unstable_by(most, order);
+            self.best.truncate(most);
+        }
+        self.best.sort_unstable_by(order);
+        Ok(())
+    }
+
+    fn draw_in(&self, sets: &UniformSets, region: usize, rng: &mut EventRng) -> ItemSet {
+        match region {
+            0 => {
+                let items = sets.items();
+                sets.draw_among(items.len(), |place| items[place], rng)
+            }
+            region => sets.draw_among(self.regions[region - 1], |place| self.best[place].1, rng),
+        }
+    }
+
+    /// Draws a set.
+    pub(crate) fn draw(&self, sets: &UniformSets, rng: &mut EventRng) -> ItemSet {
+        let region = region_of(&self.shares, rng.unit());
+        self.draw_in(sets, region, rng)
+    }
+
+    /// The set of the best items.
+    pub(crate) fn best<A: Action>(&self, size: usize) -> Option<A> {
+        let items = self.best.iter().take(size).map(|&(_, item)| item);
+        as_action(ItemSet::new(items).ok()?)
+    }
+
+    /// p(S) of a set; 0 for what is none.
+    pub(crate) fn density(&self, sets: &UniformSets, set: &ItemSet) -> f64 {
+        if !sets.contains(set) {
+            return 0.0;
+        }
+        let place = |item: &Item| self.best.iter().position(|&(_, best)| best == *item);
+        // The place of its last item among the best; none if one is not among them.
+        let last = set
+            .items()
+            .iter()
+            .map(place)
+            .try_fold(0, |last, place| Some(last.max(place?)));
+        let regions = self.regions.iter().zip(&self.shares[1..]);
+        let around = regions.filter(|&(&size, _)| last.is_some_and(|last| last < size));
+        let densities = around.map(|(&size, share)| share * sets.density_among(size));
+        self.shares[0] + densities.sum::<f64>()
+    }
+
+    /// γ.
+    pub(crate) fn gamma(&self) -> f64 {
+        self.gamma
+    }
+
+    /// The share of region 0.
+    pub(crate) fn whole(&self) -> f64 {
+        self.shares[0]
+    }
+}
+
+fn drawn<A: Action>(work: &mut Proposals<A>) -> Result<&mut Vec<ItemSet>, DecideError> {
+    as_sets::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)
+}
