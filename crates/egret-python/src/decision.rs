@@ -66,7 +66,7 @@ impl PyDecision {
         self.0.decision.event
     }
 
-    /// What to do: a float, an array of floats, or the place of an item.
+    /// What to do: a float, an array of floats, the place of an item, or a list of places.
     #[getter]
     fn action<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         action::to_python(py, &self.0.decision.action)
@@ -167,7 +167,7 @@ impl PyDecisions {
     #[getter]
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let events = self.0.iter().map(|decided| decided.decision.event);
-        array(py, events.collect::<Vec<_>>(), "uint64")
+        array(py, &events.collect::<Vec<_>>())
     }
 
     /// What to do: an array with a number, an item or a row of numbers for each.
@@ -182,7 +182,7 @@ impl PyDecisions {
     fn densities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let densities = self.0.iter().map(|decided| decided.density());
         let densities = densities.map(|density| density.unwrap_or(f64::NAN));
-        array(py, densities.collect::<Vec<_>>(), "float64")
+        array(py, &densities.collect::<Vec<_>>())
     }
 
     fn __len__(&self) -> usize {

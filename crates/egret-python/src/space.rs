@@ -6,14 +6,14 @@ use egret::{
 };
 use pyo3::prelude::*;
 
-use crate::array::{array, matrix};
+use crate::array::{matrix, rows};
 use crate::context::named;
 use crate::error::raised;
 use crate::value::{from_json, to_json};
 
 /// Which actions there are, and how likely each is before anything is known.
 ///
-/// Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere and Items make one.
+/// Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Items and Subsets make one.
 #[pyclass(frozen, eq, module = "egret", name = "Space", from_py_object)]
 #[derive(Clone, PartialEq)]
 pub struct PySpace {
@@ -30,7 +30,7 @@ impl PySpace {
 
 #[pymethods]
 impl PySpace {
-    /// What an action is: "number", "vector" or "item".
+    /// What an action is: "number", "vector", "item" or "set".
     #[getter]
     fn kind(&self) -> String {
         self.space.kind().to_string()
@@ -39,11 +39,10 @@ impl PySpace {
     /// The features of items as numbers, a row for each; None for other spaces.
     #[getter]
     fn embeddings<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let rows = self.embeddings.as_ref().map(|rows| {
-            let rows: Vec<&[f32]> = rows.values().chunks(rows.dim()).collect();
-            array(py, rows, "float32")
-        });
-        rows.transpose()
+        let embeddings = self.embeddings.as_ref();
+        embeddings
+            .map(|given| rows(py, given.values(), given.dim()))
+            .transpose()
     }
 
     fn __str__(&self) -> String {
@@ -143,4 +142,19 @@ pub fn items(features: &Bound<'_, PyAny>, weights: Option<Vec<f64>>) -> PyResult
         None => items,
     };
     Ok(PySpace::of(items))
+}
+
+/// So many distinct items of a list of `count`: 3 examples of 30,000 for a prompt. An action is a list of places, in
+/// increasing order. FunctionModel decides over them, and LogWriter logs them; Model does not know them.
+///
+/// >>> egret.Subsets(30_000, 3)
+/// <egret.Space set:30000,3>
+#[pyfunction(name = "Subsets")]
+pub fn subsets(count: usize, size: usize) -> PyResult<PySpace> {
+    let space = Space::Set { count, size };
+    space.check().map_err(raised)?;
+    Ok(PySpace {
+        space,
+        embeddings: None,
+    })
 }

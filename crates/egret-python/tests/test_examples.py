@@ -46,6 +46,21 @@ def test_own_model(monkeypatch):
     assert rows["any price"]["high"] < rows["mine"]["estimate"], rows
 
 
+def test_choose_examples(tmp_path, capsys):
+    choose = load("choose_examples")
+    shares = choose.main(tmp_path / "events", rounds=3, questions=150)
+    assert "chosen at random" in capsys.readouterr().out
+    # Learned from 300 answers, the choice is right at least twice as often as at random.
+    assert 2 * shares[0] < shares[2], shares
+    # Densities: the log values random choice, of which the truth is known. A wrong z would be seen: 1/z is 2 and more.
+    found = egret.evaluate(tmp_path / "events", "uniform", estimators=["ips"], intervals=["betting"]).table[0]
+    questions = choose.directions(2_000, seed=4)
+    sets = choose.np.random.default_rng(5).integers(0, choose.COUNT, (2_000, 1, choose.SIZE))
+    truth = choose.np.mean([choose.right(*pair) for pair in zip(questions, sets)])
+    assert found["low"] < truth < found["high"] < 2 * truth, (found, truth)
+    assert not egret.audit(tmp_path / "events").alarm
+
+
 def test_the_examples_of_help(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # The log writer first: it leaves the log that the others read.

@@ -13,7 +13,7 @@ With log="events" every event is kept, and the log tells what other policies wou
 >>> egret.evaluate("events", {"blind": "uniform"})  # doctest: +SKIP
 
     decide and learn    Model, Decision, Decisions; FunctionModel by a function of your own
-    action spaces       Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Items
+    action spaces       Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Items, Subsets
     outcomes            maximize, minimize
     named features      Schema
     logs                LogWriter, summarize, audit
@@ -42,6 +42,7 @@ from egret._egret import (
     Space,
     Sphere,
     Steps,
+    Subsets,
     TruncatedNormal,
     maximize,
     minimize,
@@ -72,6 +73,7 @@ __all__ = [
     "Space",
     "Sphere",
     "Steps",
+    "Subsets",
     "Summary",
     "Training",
     "TruncatedNormal",
