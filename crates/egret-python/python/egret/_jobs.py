@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import logging
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from egret import _egret
 from egret._egret import EgretError, Model, Objective, Schema, Space
-from egret._reports import Audit, Evaluation, Selection, Summary, Training
+from egret._progress import Progress, listener
+from egret._reports import Audit, Evaluation, Report, Selection, Summary, Training
 
 Log = Any  # A path, paths, or a table of pandas, polars, pyarrow or DuckDB.
-Progress = Callable[[str, float, float | None], object]
 ModelFile = Model | str | PathLike[str]
 Columns = Mapping[str, object]
 
+logger = logging.getLogger("egret")
+logger.addHandler(logging.NullHandler())
 
 #: What an oracle is fitted to, as the command has it.
 METHODS: dict[str, Any] = {
@@ -89,6 +92,10 @@ def evaluate(
         Which column is what, for tables and files that are not egret's: {"action": "price", "density": "p",
         "density_per_unit": True, "reward": "revenue", "reward_range": (0, 50), "context": ["age", "segment"],
         "space": egret.Interval(5, 50), "time": "ts", "id": "order_id"}. Costs are "loss" and "loss_range".
+    skip_bad
+        A file for rows that are no records. By default the first of them is an error.
+    progress
+        True shows how far it is. A function hears what is done, how much of it, and of how much.
 
     docs/offline.md says what each means, and what a verdict rests on.
 
@@ -136,7 +143,7 @@ def evaluate(
             "draws": draws,
             "seed": seed,
         }
-        return Evaluation(_run("evaluate", request, progress)[0])
+        return _told(Evaluation(_run("evaluate", request, progress)[0]))
 
 
 def audit(
@@ -173,7 +180,7 @@ def audit(
             "alpha": alpha,
             "least_density": least_density,
         }
-        return Audit(_run("audit", request, progress)[0])
+        return _told(Audit(_run("audit", request, progress)[0]))
 
 
 def summarize(
@@ -189,7 +196,8 @@ def summarize(
     1
     """
     with _Scratch() as scratch:
-        return Summary(_run("summarize", {"log": scratch.log(log, skip_bad, columns=columns)}, progress)[0])
+        request = {"log": scratch.log(log, skip_bad, columns=columns)}
+        return _told(Summary(_run("summarize", request, progress)[0]))
 
 
 def train(
@@ -230,7 +238,7 @@ def train(
         }
         report, model = _run("train", request, progress)
         assert model is not None, "training makes a model"
-        return Training(report, model)
+        return _told(Training(report, model))
 
 
 def select(
@@ -268,7 +276,7 @@ def select(
         }
         report, model = _run("select", request, progress)
         assert model is not None, "selection keeps a model"
-        return Selection(report, model)
+        return _told(Selection(report, model))
 
 
 def best_of(model: ModelFile, m: int = 16) -> dict[str, Any]:
@@ -287,8 +295,22 @@ def capped_igw(model: ModelFile, tau: float | None = None, gamma: float | None =
 
 
 def _run(job: str, request: dict[str, Any], progress: Progress | None) -> tuple[dict[str, Any], Model | None]:
-    report, model = _egret.run(job, json.dumps(request), progress)
+    source = request["from"]["log"] if "from" in request else request["log"]
+    logger.info("%s: reading %s", job, ", ".join(source["paths"]))
+    with listener(progress) as heard:
+        report, model = _egret.run(job, json.dumps(request), heard)
     return json.loads(report), model
+
+
+AnyReport = TypeVar("AnyReport", bound=Report)
+
+
+def _told(report: AnyReport) -> AnyReport:
+    """Says in the logger what was read, and what to be careful of."""
+    logger.info("%s: %d events", type(report).__name__, report.events)
+    for warning in report.warnings:
+        logger.warning("%s", warning)
+    return report
 
 
 def _candidate(oracle: str, method: str | Mapping[str, Any], epochs: int | None) -> dict[str, Any]:
