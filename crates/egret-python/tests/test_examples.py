@@ -1,11 +1,13 @@
-"""The examples run, and so does every example in help() and in the README."""
+"""The examples and notebooks run, and so does every example in help() and in the README."""
 
 import doctest
 import importlib.util
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 import egret
 
@@ -19,31 +21,36 @@ def load(name):
     return module
 
 
-def test_price_a_product(tmp_path, capsys):
-    load("price_a_product").main(tmp_path, 3_000)
-    printed = capsys.readouterr().out
-    first, last = map(float, re.findall(r"([\d.]+) at", printed)[:2])
-    assert first < last, printed
-    assert "the best of 16" in printed
+#: What each notebook is to show, asked where it ends.
+SHOWN = {
+    "price_a_product": """
+assert by_fifth[0] < by_fifth[4], by_fifth
+assert "the best of 16" in repr(found)
+assert 5 <= served.best({"income": 20_000}) < served.best({"income": 80_000, "returning": True}) <= 50
+""",
+    "own_log": """
+row = egret.evaluate(last_year(200_000), {"rule": rule}, columns=told).table[0]
+chance = np.random.default_rng(5)
+worth = 8 + chance.lognormal(10.5, 0.5, 1_000_000) / 2_500 + chance.normal(0, 3, 1_000_000)
+price = chance.uniform(10, 30, 1_000_000)
+truth = (price * (price < worth)).mean()
+assert row["low"] < truth < row["high"], (row, truth)
+""",
+    "own_model": """
+shown = {row["policy"]: row for row in found.table if row["interval"] == "betting"}
+assert shown["any price"]["high"] < shown["mine"]["estimate"], shown
+assert shown["any price"]["high"] < np.mean(earned), earned
+""",
+}
 
 
-def test_own_log(capsys):
-    own = load("own_log")
-    own.main(4_000)
-    assert "rule" in capsys.readouterr().out
-    log = own.last_year(200_000)
-    found = egret.evaluate(log, {"rule": own.rule}, space=own.PRICES, objective=own.REVENUE).table[0]
-    chance = own.np.random.default_rng(5)
-    worth = 8 + chance.lognormal(10.5, 0.5, 1_000_000) / 2_500 + chance.normal(0, 3, 1_000_000)
-    price = chance.uniform(10, 30, 1_000_000)
-    truth = (price * (price < worth)).mean()
-    assert found["low"] < truth < found["high"], (found, truth)
-
-
-def test_own_model(monkeypatch):
-    monkeypatch.syspath_prepend(HOME / "examples")
-    rows = {row["policy"]: row for row in load("own_model").main(4_000).table if row["interval"] == "betting"}
-    assert rows["any price"]["high"] < rows["mine"]["estimate"], rows
+@pytest.mark.parametrize("name", sorted(file.stem for file in (HOME / "notebooks").glob("*.ipynb")))
+def test_notebooks(name, tmp_path):
+    notebook = nbformat.read(HOME / "notebooks" / f"{name}.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "notebooks are kept without outputs"
+    notebook.cells.append(nbformat.v4.new_code_cell(SHOWN[name]))
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
 
 
 def test_choose_examples(tmp_path, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -29,31 +30,36 @@ def listener(progress: Progress) -> Iterator[Listener | None]:
 
 def _shown() -> _Bars | _Text:
     try:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+        with warnings.catch_warnings():
+            # In a notebook without widgets it is a bar of text, and that is fine.
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm  # type: ignore[import-untyped]
     except ImportError:
         return _Text()
     return _Bars(tqdm)
 
 
 class _Bars:
-    """A bar for each thing that is done."""
+    """A bar for each thing that is done, one after the other."""
 
     def __init__(self, tqdm: Any) -> None:
         self._tqdm = tqdm
-        self._bars: dict[str, Any] = {}
+        self._bar: Any = None
+        self._what = ""
 
     def __call__(self, what: str, done: float, of: float | None) -> None:
         # A share is shown in per cent.
         scale = 100 if of == 1.0 else 1
-        if what not in self._bars:
-            self._bars[what] = self._tqdm(desc=what, total=None if of is None else round(scale * of))
-        bar = self._bars[what]
-        bar.n = round(scale * done)
-        bar.refresh()
+        if what != self._what:
+            self.close()
+            self._bar = self._tqdm(desc=what, total=None if of is None else round(scale * of))
+            self._what = what
+        self._bar.n = round(scale * done)
+        self._bar.refresh()
 
     def close(self) -> None:
-        for bar in self._bars.values():
-            bar.close()
+        if self._bar is not None:
+            self._bar.close()
 
 
 class _Text:
