@@ -472,4 +472,12 @@ def _write_parquet(table: Any, file: str, space: Space | None, objective: Object
         told[b"egret.mu"] = _egret.space_json(str(space)).encode()
     if objective is not None:
         told[b"egret.objective"] = _egret.objective_json(str(objective)).encode()
-    pyarrow.parquet.write_table(table.replace_schema_metadata(told), file, compression="none", use_dictionary=False)
+    # It is read once, by all cores: groups of rows for each, and nothing that only searches need.
+    pyarrow.parquet.write_table(
+        table.replace_schema_metadata(told),
+        file,
+        compression="none",
+        use_dictionary=False,
+        write_statistics=False,
+        row_group_size=131_072,
+    )
