@@ -55,6 +55,10 @@ impl Decided {
 /// What to do, and how likely that was. Hand it to Model.learn with the outcome, now or much later.
 ///
 /// Decisions are pickled, so that another process may learn from them.
+///
+/// >>> decision = egret.Model(egret.Interval(5, 50)).decide([1.0])
+/// >>> 5 <= decision.action <= 50 and 0 < decision.density
+/// True
 #[pyclass(frozen, module = "egret", name = "Decision")]
 pub struct PyDecision(pub Arc<Decided>);
 
@@ -158,6 +162,10 @@ fn restored(kind: &str, json: serde_json::Value) -> PyResult<Decision<AnyAction>
 }
 
 /// Many decisions, in the order of their contexts.
+///
+/// >>> decisions = egret.Model(egret.Interval(5, 50)).decide_batch([[1.0], [2.0]])
+/// >>> len(decisions), decisions.actions.shape, decisions[0].event
+/// (2, (2,), 0)
 #[pyclass(frozen, sequence, module = "egret", name = "Decisions")]
 pub struct PyDecisions(pub Vec<Arc<Decided>>);
 

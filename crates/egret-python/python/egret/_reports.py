@@ -71,7 +71,12 @@ class _Lines:
 
 
 class Report:
-    """What a job answers. It prints as a table, and shows a picture in a notebook."""
+    """What a job answers. It prints as a table, and shows a picture in a notebook.
+
+    >>> found = egret.evaluate("events", "uniform")
+    >>> isinstance(found, egret.Report), found.svg.startswith("<svg"), sorted(found.to_dict())[0]
+    (True, True, 'distribution')
+    """
 
     title = "Report"
     #: (heading, key) of the columns that are printed.
@@ -168,7 +173,12 @@ class Report:
 
 
 class Evaluation(Report):
-    """What other policies would have earned, or lost. A row has an estimate, its interval, and a verdict on it."""
+    """What other policies would have earned, or lost. A row has an estimate, its interval, and a verdict on it.
+
+    >>> row = egret.evaluate("events", "uniform").table[0]
+    >>> row["policy"], row["estimator"], row["low"] < row["estimate"] < row["high"]
+    ('uniform', 'snips', True)
+    """
 
     columns = (
         ("policy", "policy"),
@@ -239,7 +249,11 @@ class Evaluation(Report):
 
 
 class Audit(Report):
-    """Whether a log is what it says: `alarm` and `verdict` first, then a row for each test."""
+    """Whether a log is what it says: `alarm` and `verdict` first, then a row for each test.
+
+    >>> egret.audit("events").verdict[:23]
+    'no fault found in 300 e'
+    """
 
     columns = (
         ("test", "test"),
@@ -298,7 +312,11 @@ class Audit(Report):
 
 
 class Summary(Report):
-    """What is in a log. `summary.rows` and the like are the figures that to_dict lists."""
+    """What is in a log. `summary.rows` and the like are the figures that to_dict lists.
+
+    >>> egret.summarize("events").actions
+    {'number': 300}
+    """
 
     title = "The log"
     columns = (("figure", "figure"), ("value", "value"))
@@ -342,7 +360,11 @@ class _WithModel(Report):
 
 
 class Training(_WithModel):
-    """A model that was learned from a log, and how the training went: a row for each epoch."""
+    """A model that was learned from a log, and how the training went: a row for each epoch.
+
+    >>> [row["epoch"] for row in egret.train("events", epochs=2).table]
+    [1, 2]
+    """
 
     columns = (("epoch", "epoch"), ("squared error", "squared_error"), ("value", "value"))
 
@@ -373,7 +395,11 @@ class Training(_WithModel):
 
 
 class Selection(_WithModel):
-    """The best of many candidates, and how each did on held-out events."""
+    """The best of many candidates, and how each did on held-out events.
+
+    >>> [row["candidate"] for row in egret.select("events", ["ridge"], epochs=1).table]
+    ['ridge with squares ips']
+    """
 
     title = "Candidates on held-out events"
     columns = (
