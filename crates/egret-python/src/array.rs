@@ -78,12 +78,22 @@ fn is_array(x: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// All numbers of an array, row after row.
 fn values(x: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
-    static FLOAT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static DOUBLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = x.py();
-    let float = FLOAT.import(py, "numpy", "float64")?;
-    let floats = AS_ARRAY.import(py, "numpy", "asarray")?.call1((x, float))?;
-    let bytes = floats.call_method0("tobytes")?;
+    let double = || {
+        PyResult::Ok(
+            py.import("numpy")?
+                .call_method1("dtype", (f64::CLASS,))?
+                .unbind(),
+        )
+    };
+    let bytes = match x.getattr("dtype")?.is(DOUBLE.get_or_try_init(py, double)?) {
+        true => x.call_method0("tobytes")?,
+        false => {
+            let doubles = x.call_method1("astype", (f64::CLASS,))?;
+            doubles.call_method0("tobytes")?
+        }
+    };
     let bytes = bytes.cast::<PyBytes>()?.as_bytes();
     let number = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
     Ok(bytes.chunks_exact(8).map(number).collect())
