@@ -173,7 +173,7 @@ pub fn items(features: &Bound<'_, PyAny>, weights: Option<Vec<f64>>) -> PyResult
 }
 
 /// So many distinct items of a list of `count`: 3 examples of 30,000 for a prompt. An action is a list of places, in
-/// increasing order. FunctionModel decides over them, and LogWriter logs them; Model does not know them.
+/// increasing order. FunctionModel decides over them, and LogWriter logs them.
 ///
 /// >>> egret.Subsets(30_000, 3)
 /// <egret.Space set:30000,3>

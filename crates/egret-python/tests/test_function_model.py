@@ -81,5 +81,3 @@ def test_subsets_of_no_sense_are_refused():
     for count, size in [(3, 4), (3, 0)]:
         with pytest.raises(egret.EgretError, match="size|count"):
             egret.Subsets(count, size)
-    with pytest.raises(egret.EgretError, match="set"):
-        egret.Model(egret.Subsets(9, 2), 1)
