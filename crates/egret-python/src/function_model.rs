@@ -188,6 +188,7 @@ impl PyFunctionModel {
 impl PyFunctionModel {
     #[new]
     #[pyo3(signature = (space, predict, *, objective=None, tau=64.0, gamma=None, seed=0, next_event=0, log=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         space: PySpace,
         predict: Py<PyAny>,
