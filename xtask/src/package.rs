@@ -6,7 +6,7 @@ use crate::virtual_env::VirtualEnv;
 use crate::workspace::Workspace;
 
 /// Installs the Python package as a user does, with `pip install .`, in a fresh environment, and tests it there: pytest, with
-/// the command beside it in EGRET, and mypy, also that the stubs are as the module is.
+/// the command beside it in EGRET, and mypy, also that the stubs are as the module is. Then the pages of the reference build.
 pub fn check(workspace: &Workspace) -> Result<()> {
     let home = workspace.target.join("package");
     let environment = VirtualEnv::at(home.join("venv"));
@@ -30,5 +30,9 @@ pub fn check(workspace: &Workspace) -> Result<()> {
     let cache = format!("--cache-dir={}", home.join("mypy").display());
     run(&["mypy", "--strict", &cache, "python/egret", "examples"])?;
     run(&["mypy.stubtest", "egret._egret"])?;
-    run(&["pytest", "-q", "-p", "no:cacheprovider", "tests"])
+    run(&["pytest", "-q", "-p", "no:cacheprovider", "tests"])?;
+    let (trees, pages) = (home.join("doctrees"), home.join("reference"));
+    let trees = format!("-d{}", trees.display());
+    let pages = pages.display().to_string();
+    run(&["sphinx", "-W", "-q", "-E", &trees, "reference", &pages])
 }

@@ -5,7 +5,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::array::array;
+use crate::array::{array, rows};
 use crate::error::{EgretError, raised};
 use crate::value::{from_object, to_object};
 
@@ -13,7 +13,7 @@ use crate::value::{from_object, to_object};
 pub fn to_python<'py>(py: Python<'py>, action: &AnyAction) -> PyResult<Bound<'py, PyAny>> {
     match action {
         AnyAction::Number(value) => value.into_bound_py_any(py),
-        AnyAction::Vector(vector) => array(py, vector.as_slice(), "float64"),
+        AnyAction::Vector(vector) => array(py, vector.as_slice()),
         AnyAction::Item(Item(index)) => index.into_bound_py_any(py),
         AnyAction::Mixed(_) | AnyAction::Set(_) => to_object(py, action),
     }
@@ -26,28 +26,44 @@ pub fn many_to_python<'py>(py: Python<'py>, actions: &[&AnyAction]) -> PyResult<
         _ => None,
     });
     if let Some(numbers) = numbers {
-        return array(py, numbers, "float64");
+        return array(py, &numbers);
     }
     let items: Option<Vec<i64>> = all(actions, |action| match action {
         AnyAction::Item(Item(index)) => Some(i64::from(*index)),
         _ => None,
     });
     if let Some(items) = items {
-        return array(py, items, "int64");
+        return array(py, &items);
     }
-    let vectors: Option<Vec<Vec<f64>>> = all(actions, |action| match action {
-        AnyAction::Vector(vector) => Some(vector.to_vec()),
+    let vectors: Option<Vec<&[f64]>> = all(actions, |action| match action {
+        AnyAction::Vector(vector) => Some(vector.as_slice()),
         _ => None,
     });
-    if let Some(vectors) = vectors {
-        return array(py, vectors, "float64");
+    if let Some(vectors) = vectors.filter(|vectors| are_even(vectors)) {
+        return rows(py, &vectors.concat(), vectors[0].len());
+    }
+    let sets: Option<Vec<&[Item]>> = all(actions, |action| match action {
+        AnyAction::Set(set) => Some(set.items()),
+        _ => None,
+    });
+    if let Some(sets) = sets.filter(|sets| are_even(sets)) {
+        let places = sets.iter().copied().flatten().map(|item| i64::from(item.0));
+        return rows(py, &places.collect::<Vec<_>>(), sets[0].len());
     }
     let objects = actions.iter().map(|action| to_python(py, action));
     objects.collect::<PyResult<Vec<_>>>()?.into_bound_py_any(py)
 }
 
-fn all<T>(actions: &[&AnyAction], part: impl Fn(&AnyAction) -> Option<T>) -> Option<Vec<T>> {
+fn all<'a, T>(
+    actions: &[&'a AnyAction],
+    part: impl Fn(&'a AnyAction) -> Option<T>,
+) -> Option<Vec<T>> {
     actions.iter().map(|action| part(action)).collect()
+}
+
+/// Whether all rows have as many cells.
+fn are_even<T>(rows: &[&[T]]) -> bool {
+    rows.windows(2).all(|pair| pair[0].len() == pair[1].len())
 }
 
 /// An action from Python.

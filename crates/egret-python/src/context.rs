@@ -4,7 +4,7 @@ use egret::{Context, Features};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::array::matrix;
+use crate::array::{self, matrix};
 use crate::error::{EgretError, raised};
 use crate::value::{feature, features};
 
@@ -15,6 +15,9 @@ pub fn context(x: &Bound<'_, PyAny>) -> PyResult<Context> {
     }
     if x.is_instance_of::<PyList>() {
         return dense(numbers(x)?);
+    }
+    if let Some(numbers) = array::numbers(x)? {
+        return dense(numbers);
     }
     if x.hasattr("tocsr")? {
         let rows = sparse_rows(x)?;

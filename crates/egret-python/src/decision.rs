@@ -55,6 +55,10 @@ impl Decided {
 /// What to do, and how likely that was. Hand it to Model.learn with the outcome, now or much later.
 ///
 /// Decisions are pickled, so that another process may learn from them.
+///
+/// >>> decision = egret.Model(egret.Interval(5, 50)).decide([1.0])
+/// >>> 5 <= decision.action <= 50 and 0 < decision.density
+/// True
 #[pyclass(frozen, module = "egret", name = "Decision")]
 pub struct PyDecision(pub Arc<Decided>);
 
@@ -66,7 +70,7 @@ impl PyDecision {
         self.0.decision.event
     }
 
-    /// What to do: a float, an array of floats, or the place of an item.
+    /// What to do: a float, an array of floats, the place of an item, or a list of places.
     #[getter]
     fn action<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         action::to_python(py, &self.0.decision.action)
@@ -158,6 +162,10 @@ fn restored(kind: &str, json: serde_json::Value) -> PyResult<Decision<AnyAction>
 }
 
 /// Many decisions, in the order of their contexts.
+///
+/// >>> decisions = egret.Model(egret.Interval(5, 50)).decide_batch([[1.0], [2.0]])
+/// >>> len(decisions), decisions.actions.shape, decisions[0].event
+/// (2, (2,), 0)
 #[pyclass(frozen, sequence, module = "egret", name = "Decisions")]
 pub struct PyDecisions(pub Vec<Arc<Decided>>);
 
@@ -167,7 +175,7 @@ impl PyDecisions {
     #[getter]
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let events = self.0.iter().map(|decided| decided.decision.event);
-        array(py, events.collect::<Vec<_>>(), "uint64")
+        array(py, &events.collect::<Vec<_>>())
     }
 
     /// What to do: an array with a number, an item or a row of numbers for each.
@@ -182,7 +190,7 @@ impl PyDecisions {
     fn densities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let densities = self.0.iter().map(|decided| decided.density());
         let densities = densities.map(|density| density.unwrap_or(f64::NAN));
-        array(py, densities.collect::<Vec<_>>(), "float64")
+        array(py, &densities.collect::<Vec<_>>())
     }
 
     fn __len__(&self) -> usize {

@@ -10,13 +10,21 @@ create_exception!(
     egret,
     EgretError,
     PyValueError,
-    "What egret cannot do, and why. All of its exceptions are of this class."
+    "What egret cannot do, and why. All of its exceptions are of this class, which is a ValueError.\n\n\
+     >>> egret.Interval(5, 5)\n\
+     Traceback (most recent call last):\n    \
+     ...\n\
+     egret.EgretError: high is 5, must be in (low, inf)"
 );
 create_exception!(
     egret,
     LogError,
     EgretError,
-    "A log that cannot be read or written: the message names file, row and field."
+    "A log that cannot be read or written: the message names file, row and field.\n\n\
+     >>> egret.summarize('nowhere.parquet')  # doctest: +ELLIPSIS\n\
+     Traceback (most recent call last):\n    \
+     ...\n\
+     egret.LogError: nowhere.parquet: ..."
 );
 
 /// An exception with the words of an error and of all that caused it.

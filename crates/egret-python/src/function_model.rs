@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use egret::{
-    ActionKind, AnyAction, Batch, Context, DecideError, Decision, FunctionOracle, Learner, Loss,
-    ModelSpec, Objective, Settings, for_kind,
+    ActionKind, AnyAction, Batch, Context, DecideError, Decision, EventRng, FunctionOracle,
+    GammaSchedule, Item, ItemSet, Learner, Loss, MeasureFn, ModelSpec, Objective, ReferenceMeasure,
+    Settings, Space, Support, for_kind,
 };
 use pyo3::prelude::*;
 
 use crate::action;
+use crate::array;
 use crate::context::{context, contexts};
 use crate::decision::{Decided, PyDecision, PyDecisions};
 use crate::error::{EgretError, raised};
@@ -22,10 +24,15 @@ use crate::value::to_object;
 /// Explores by a function of your own, of scikit-learn, PyTorch or by hand: predict(x, actions) gives the predicted outcome
 /// of each action, in the units of the objective.
 ///
-/// x is the context as a dict or a list of numbers, actions an array with a number, an item or a row of numbers for each.
+/// x is the context as a dict or a list of numbers, actions an array with a number, an item, a row of numbers or a row of
+/// items for each.
 /// Every action keeps a positive density, so that the log evaluates any policy. learn counts outcomes, with which exploration
 /// shrinks, and does not change the function: fit a new one, to the log or to what you keep, and make another
 /// FunctionModel, from next_event on.
+///
+/// tau is how much more often than at random an action may be chosen: the larger, the nearer to the best, and the longer
+/// a decision takes. An action whose predicted outcome is worse by 1/gamma of the objective's range is chosen half as often;
+/// by default gamma grows with the outcomes. Both are for numbers and subsets: other spaces have a search of their own.
 ///
 /// Other arguments are those of Model. Decisions are equal to the bit as far as your function is.
 ///
@@ -81,6 +88,7 @@ impl<A: ActionKind> Explores for Learner<Context, A> {
 
 fn explorer<A: ActionKind>(
     spec: &ModelSpec,
+    measure: Box<dyn ReferenceMeasure<Context, A>>,
     settings: Settings,
     predict: Py<PyAny>,
     failure: Failure,
@@ -97,9 +105,28 @@ fn explorer<A: ActionKind>(
             }
         }
     });
-    let measure = A::measure(&spec.space).map_err(raised)?;
     let learner = Learner::new(measure, Box::new(oracle), settings).map_err(raised)?;
     Ok(Box::new(learner))
+}
+
+/// All subsets of so many items with equal probability, by Floyd's algorithm.
+fn subsets(count: usize, size: usize) -> PyResult<Box<dyn ReferenceMeasure<Context, ItemSet>>> {
+    let draw = move |rng: &mut EventRng| {
+        let mut items: Vec<Item> = Vec::with_capacity(size);
+        for last in count - size..count {
+            let drawn = Item((rng.unit() * (last + 1) as f64) as u32);
+            let is_new = !items.contains(&drawn);
+            items.push(if is_new { drawn } else { Item(last as u32) });
+        }
+        ItemSet::new(items).expect("each item is new")
+    };
+    let measure = MeasureFn::<ItemSet, _>::new(
+        Support::Unknown,
+        move |_: &Context, n, rng: &mut EventRng, out: &mut Vec<ItemSet>| {
+            out.extend((0..n).map(|_| draw(rng)));
+        },
+    );
+    Ok(Box::new(measure.map_err(raised)?))
 }
 
 /// The losses that the function predicts.
@@ -113,7 +140,11 @@ fn predicted<A: ActionKind>(
         let count = actions.len();
         let many: Vec<AnyAction> = (0..count).map(|place| actions.get(place).into()).collect();
         let many = action::many_to_python(py, &many.iter().collect::<Vec<_>>())?;
-        let outcomes: Vec<f64> = predict.call1(py, (to_object(py, x)?, many))?.extract(py)?;
+        let outcomes = predict.call1(py, (to_object(py, x)?, many))?;
+        let outcomes = match array::numbers(outcomes.bind(py))? {
+            Some(outcomes) => outcomes,
+            None => outcomes.extract(py)?,
+        };
         if outcomes.len() != count {
             return Err(EgretError::new_err(format!(
                 "predict gave {} outcomes for {count} actions",
@@ -156,11 +187,14 @@ impl PyFunctionModel {
 #[pymethods]
 impl PyFunctionModel {
     #[new]
-    #[pyo3(signature = (space, predict, *, objective=None, seed=0, next_event=0, log=None))]
+    #[pyo3(signature = (space, predict, *, objective=None, tau=64.0, gamma=None, seed=0, next_event=0, log=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         space: PySpace,
         predict: Py<PyAny>,
         objective: Option<PyObjective>,
+        tau: f64,
+        gamma: Option<f64>,
         seed: u64,
         next_event: u64,
         log: Option<PathBuf>,
@@ -168,11 +202,22 @@ impl PyFunctionModel {
         let objective = objective.map_or(Objective::LOSS, |objective| objective.0);
         let spec =
             ModelSpec::from_parts(space.space, space.embeddings, 0).with_objective(objective);
-        let settings = Settings::default().with_seed(seed);
+        let mut settings = Settings::default().with_seed(seed);
+        settings.taus = vec![tau];
+        if let Some(gamma) = gamma {
+            settings.gamma = GammaSchedule::constant(gamma).map_err(raised)?;
+        }
         let failure = Failure::default();
-        let explorer = for_kind!(spec.space.kind(), A => {
-            explorer::<A>(&spec, settings, predict, failure.clone())
-        })?;
+        let explorer = match spec.space {
+            Space::Set { count, size } => {
+                let measure = subsets(count, size)?;
+                explorer(&spec, measure, settings, predict, failure.clone())
+            }
+            _ => for_kind!(spec.space.kind(), A => {
+                let measure = A::measure(&spec.space).map_err(raised)?;
+                explorer(&spec, measure, settings, predict, failure.clone())
+            }),
+        }?;
         let parts = log.map(|path| LogParts::open(&path)).transpose()?;
         let used = parts.as_ref().map_or(0, LogParts::next_event);
         Ok(Self {

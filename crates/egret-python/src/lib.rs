@@ -53,7 +53,7 @@ mod _egret {
     use crate::schema::PySchema;
     #[pymodule_export]
     use crate::space::{
-        PySpace, beta, interval, items, log_interval, sides, simplex, sphere, steps,
+        PySpace, beta, interval, items, log_interval, sides, simplex, sphere, steps, subsets,
         truncated_normal,
     };
     #[pymodule_export]

@@ -506,7 +506,7 @@ impl PyModel {
             let state = self.0.read();
             state.made()?.0.predict(&x, &actions).map_err(raised)
         })?;
-        array(py, predicted, "float64")
+        array(py, &predicted)
     }
 
     /// The action with the best predicted outcome in a context.

@@ -6,6 +6,11 @@ use pyo3::prelude::*;
 use crate::error::raised;
 
 /// What outcomes are: rewards to make large or losses to make small, in your units. maximize and minimize make one.
+///
+/// >>> egret.Objective("maximize:0,50") == egret.maximize(0, 50)
+/// True
+/// >>> egret.maximize(0, 50).loss(20)
+/// 0.6
 #[pyclass(frozen, eq, module = "egret", name = "Objective", from_py_object)]
 #[derive(Clone, PartialEq)]
 pub struct PyObjective(pub Objective);
@@ -49,6 +54,9 @@ impl PyObjective {
 }
 
 /// Rewards from low to high: more is better. Outside of the range an outcome is refused, or clipped to it.
+///
+/// >>> egret.maximize(0, 50)
+/// <egret.Objective maximize:0,50>
 #[pyfunction]
 #[pyo3(signature = (low, high, *, clip=false))]
 pub fn maximize(low: f64, high: f64, clip: bool) -> PyResult<PyObjective> {
@@ -59,6 +67,9 @@ pub fn maximize(low: f64, high: f64, clip: bool) -> PyResult<PyObjective> {
 }
 
 /// Losses or costs from low to high: less is better. Outside of the range an outcome is refused, or clipped to it.
+///
+/// >>> egret.minimize(0, 250, clip=True).loss(500)
+/// 1.0
 #[pyfunction]
 #[pyo3(signature = (low, high, *, clip=false))]
 pub fn minimize(low: f64, high: f64, clip: bool) -> PyResult<PyObjective> {

@@ -6,14 +6,17 @@ use egret::{
 };
 use pyo3::prelude::*;
 
-use crate::array::{array, matrix};
+use crate::array::{matrix, rows};
 use crate::context::named;
 use crate::error::raised;
 use crate::value::{from_json, to_json};
 
 /// Which actions there are, and how likely each is before anything is known.
 ///
-/// Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere and Items make one.
+/// Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Items and Subsets make one.
+///
+/// >>> egret.Interval(5, 50).kind, str(egret.Interval(5, 50))
+/// ('number', 'interval:5,50')
 #[pyclass(frozen, eq, module = "egret", name = "Space", from_py_object)]
 #[derive(Clone, PartialEq)]
 pub struct PySpace {
@@ -30,7 +33,7 @@ impl PySpace {
 
 #[pymethods]
 impl PySpace {
-    /// What an action is: "number", "vector" or "item".
+    /// What an action is: "number", "vector", "item" or "set".
     #[getter]
     fn kind(&self) -> String {
         self.space.kind().to_string()
@@ -39,11 +42,10 @@ impl PySpace {
     /// The features of items as numbers, a row for each; None for other spaces.
     #[getter]
     fn embeddings<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let rows = self.embeddings.as_ref().map(|rows| {
-            let rows: Vec<&[f32]> = rows.values().chunks(rows.dim()).collect();
-            array(py, rows, "float32")
-        });
-        rows.transpose()
+        let embeddings = self.embeddings.as_ref();
+        embeddings
+            .map(|given| rows(py, given.values(), given.dim()))
+            .transpose()
     }
 
     fn __str__(&self) -> String {
@@ -69,26 +71,35 @@ impl PySpace {
 
 /// A number from low to high: a price, a dose, a bid.
 ///
-/// >>> egret.Model(egret.Interval(5, 50)).decide([1.0]).action  # doctest: +SKIP
-/// 31.4
+/// >>> egret.Interval(5, 50)
+/// <egret.Space interval:5,50>
 #[pyfunction(name = "Interval")]
 pub fn interval(low: f64, high: f64) -> PyResult<PySpace> {
     Ok(PySpace::of(Interval::new(low, high).map_err(raised)?))
 }
 
 /// A number from low to high whose ratios matter: a timeout, a buffer, a learning rate. low is above 0.
+///
+/// >>> 1e3 <= egret.Model(egret.LogInterval(1e3, 1e9)).decide([1.0]).action <= 1e9
+/// True
 #[pyfunction(name = "LogInterval")]
 pub fn log_interval(low: f64, high: f64) -> PyResult<PySpace> {
     Ok(PySpace::of(LogInterval::new(low, high).map_err(raised)?))
 }
 
 /// low, low + step, and so on to high: cents, retries.
+///
+/// >>> egret.Model(egret.Steps(5, 50, 0.5)).decide([1.0]).action % 0.5
+/// 0.0
 #[pyfunction(name = "Steps", signature = (low, high, step=1.0))]
 pub fn steps(low: f64, high: f64, step: f64) -> PyResult<PySpace> {
     Ok(PySpace::of(Steps::new(low, high, step).map_err(raised)?))
 }
 
 /// A number from low to high that is looked for near the mean first.
+///
+/// >>> 5 <= egret.Model(egret.TruncatedNormal(20, 5, 5, 50)).decide([1.0]).action <= 50
+/// True
 #[pyfunction(name = "TruncatedNormal")]
 pub fn truncated_normal(mean: f64, sd: f64, low: f64, high: f64) -> PyResult<PySpace> {
     let normal = TruncatedNormal::new(mean, sd, low, high).map_err(raised)?;
@@ -96,6 +107,9 @@ pub fn truncated_normal(mean: f64, sd: f64, low: f64, high: f64) -> PyResult<PyS
 }
 
 /// A number from low to high that is looked for by a Beta distribution first.
+///
+/// >>> 5 <= egret.Model(egret.Beta(2, 3, 5, 50)).decide([1.0]).action <= 50
+/// True
 #[pyfunction(name = "Beta")]
 pub fn beta(a: f64, b: f64, low: f64, high: f64) -> PyResult<PySpace> {
     Ok(PySpace::of(
@@ -104,12 +118,18 @@ pub fn beta(a: f64, b: f64, low: f64, high: f64) -> PyResult<PySpace> {
 }
 
 /// Several numbers at once, each between two ends: Box([(1, 16), (1, 64)]) for cache and threads.
+///
+/// >>> egret.Model(egret.Box([(1, 16), (1, 64)])).decide([1.0]).action.shape
+/// (2,)
 #[pyfunction(name = "Box")]
 pub fn sides(sides: Vec<(f64, f64)>) -> PyResult<PySpace> {
     Ok(PySpace::of(UniformBox::new(&sides).map_err(raised)?))
 }
 
 /// Shares of a whole, which sum to 1: a budget over so many channels; or the parameters of a Dirichlet distribution.
+///
+/// >>> round(float(egret.Model(egret.Simplex(3)).decide([1.0]).action.sum()), 9)
+/// 1.0
 #[pyfunction(name = "Simplex")]
 pub fn simplex(alpha: &Bound<'_, PyAny>) -> PyResult<PySpace> {
     let alpha = match alpha.extract::<usize>() {
@@ -120,6 +140,9 @@ pub fn simplex(alpha: &Bound<'_, PyAny>) -> PyResult<PySpace> {
 }
 
 /// A direction: unit vectors of so many coordinates.
+///
+/// >>> round(float((egret.Model(egret.Sphere(3)).decide([1.0]).action ** 2).sum()), 9)
+/// 1.0
 #[pyfunction(name = "Sphere")]
 pub fn sphere(dim: usize) -> PyResult<PySpace> {
     Ok(PySpace::of(UniformSphere::new(dim).map_err(raised)?))
@@ -128,6 +151,10 @@ pub fn sphere(dim: usize) -> PyResult<PySpace> {
 /// One of many items, by the features of each: dicts, a table with named columns, or an array with a row for each.
 ///
 /// An action is the place of an item, from 0. Weights are relative probabilities before anything is known.
+///
+/// >>> shoes = egret.Items([{"size": 38, "colour": "red"}, {"size": 42, "colour": "blue"}])
+/// >>> egret.Model(shoes).decide([1.0]).action in (0, 1)
+/// True
 #[pyfunction(name = "Items", signature = (features, *, weights=None))]
 pub fn items(features: &Bound<'_, PyAny>, weights: Option<Vec<f64>>) -> PyResult<PySpace> {
     let items = match matrix(features)? {
@@ -143,4 +170,19 @@ pub fn items(features: &Bound<'_, PyAny>, weights: Option<Vec<f64>>) -> PyResult
         None => items,
     };
     Ok(PySpace::of(items))
+}
+
+/// So many distinct items of a list of `count`: 3 examples of 30,000 for a prompt. An action is a list of places, in
+/// increasing order. FunctionModel decides over them, and LogWriter logs them.
+///
+/// >>> egret.Subsets(30_000, 3)
+/// <egret.Space set:30000,3>
+#[pyfunction(name = "Subsets")]
+pub fn subsets(count: usize, size: usize) -> PyResult<PySpace> {
+    let space = Space::Set { count, size };
+    space.check().map_err(raised)?;
+    Ok(PySpace {
+        space,
+        embeddings: None,
+    })
 }

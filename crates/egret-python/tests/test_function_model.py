@@ -33,7 +33,8 @@ def test_it_explores_around_the_best_and_leaves_a_log(command, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("space", "shape"), [(egret.Items(np.eye(4)), ()), (egret.Box([(0, 1), (0, 1)]), (2,)), (egret.Steps(1, 9), ())]
+    ("space", "shape"),
+    [(egret.Items(np.eye(4)), ()), (egret.Box([(0, 1), (0, 1)]), (2,)), (egret.Steps(1, 9), ()), (egret.Subsets(9, 2), (2,))],
 )
 def test_actions_of_every_kind_come_as_arrays(space, shape):
     def predict(x, actions):
@@ -53,3 +54,30 @@ def test_what_the_function_raises_is_raised():
         egret.FunctionModel(egret.Interval(0, 1), fails).decide([1.0])
     with pytest.raises(egret.EgretError, match="outcomes for"):
         egret.FunctionModel(egret.Interval(0, 1), lambda x, actions: [0.5]).decide([1.0])
+
+
+def test_subsets_are_drawn_alike_and_favoured_ones_have_their_density():
+    def sure(x, sets):
+        return np.where(sets.min(axis=1) == 0, 1.0, 0.0)
+
+    space, count = egret.Subsets(6, 3), 4_000
+    drawn = egret.FunctionModel(space, lambda x, sets: np.full(len(sets), 0.5)).decide_batch(np.zeros((count, 1)))
+    assert np.allclose(drawn.densities, 1, rtol=1e-9)
+    sets, seen = np.unique(drawn.actions, axis=0, return_counts=True)
+    assert len(sets) == 20 and np.all(np.diff(sets) > 0)
+    # 19 degrees of freedom: above 62 with probability 2e-6.
+    assert ((seen - count / 20) ** 2 / (count / 20)).sum() < 62
+    # Half of all sets hold item 0: at tau = 4 and a large gamma they are all that is played, at density 2.
+    favoured = egret.FunctionModel(space, sure, objective=egret.maximize(0, 1), tau=4, gamma=100)
+    decisions = favoured.decide_batch(np.zeros((1_000, 1)))
+    held = decisions.actions[:, 0] == 0
+    assert 0.8 < held.mean() < 1
+    # Inverse densities are unbiased: for each half of the sets they sum to its share. Of one they vary by 10% or less.
+    assert abs((held / decisions.densities).mean() - 0.5) < 0.05
+    assert 1.8 < np.median(decisions.densities[held]) < 2.1
+
+
+def test_subsets_of_no_sense_are_refused():
+    for count, size in [(3, 4), (3, 0)]:
+        with pytest.raises(egret.EgretError, match="size|count"):
+            egret.Subsets(count, size)

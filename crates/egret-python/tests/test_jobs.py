@@ -1,6 +1,7 @@
 """Evaluating, auditing, training and selecting from Python, beside the command."""
 
 import json
+import sys
 
 import duckdb
 import numpy
@@ -216,3 +217,52 @@ def test_progress_is_told_and_can_end_the_job(sold):
 
     with pytest.raises(KeyboardInterrupt):
         egret.train(sold / "log.parquet", progress=stop)
+
+
+def test_reports_are_drawn_by_matplotlib_or_as_svg(tmp_path, monkeypatch):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    shop(300, log=tmp_path / "events").close()
+    found = egret.evaluate(tmp_path / "events", ["uniform", "logged"])
+    axes = found.plot()
+    assert axes.get_title() == "Value of each policy"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["normal", "betting"]
+    # One point for each finite row, at its estimate.
+    drawn = sorted(x for container in axes.containers for x in container.lines[0].get_xdata())
+    assert drawn == sorted(row["estimate"] for row in found.table)
+    assert axes is found.plot(ax=axes)
+    assert egret.audit(tmp_path / "events").plot().get_yscale() == "log"
+    with pytest.raises(egret.EgretError, match="nothing to draw"):
+        egret.summarize(tmp_path / "events").plot()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+    assert found.plot()._repr_svg_().startswith("<svg")
+
+
+def test_progress_is_shown(tmp_path, capfd, monkeypatch):
+    shop(300, log=tmp_path / "events").close()
+    egret.train(tmp_path / "events", epochs=2, progress=True)
+    shown = capfd.readouterr().err
+    assert "read: 100%" in shown and "epochs" in shown
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    egret.train(tmp_path / "events", epochs=2, progress=True)
+    assert capfd.readouterr().err.startswith("\rread 100%")
+    egret.train(tmp_path / "events", epochs=2, progress=False)
+    assert not capfd.readouterr().err
+
+
+def test_the_logger_hears_what_was_read_and_skipped(tmp_path, caplog):
+    with egret.LogWriter(tmp_path / "log.jsonl", egret.Interval(5, 50)) as writer:
+        writer.write({}, action=20.0, density=1.0, outcome=0.5)
+    with open(tmp_path / "log.jsonl", "a") as file:
+        file.write("{\n")
+    with caplog.at_level("INFO", logger="egret"):
+        egret.summarize(tmp_path / "log.jsonl", skip_bad=tmp_path / "bad.jsonl")
+        egret.evaluate(tmp_path / "log.jsonl", "uniform", skip_bad=tmp_path / "bad-2.jsonl")
+    said = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert ("INFO", f"summarize: reading {tmp_path / 'log.jsonl'}") in said
+    assert ("INFO", "Summary: 1 events") in said
+    assert ("WARNING", "1 rows were not records, and are left out") in said
+    assert any(level == "WARNING" and "one event has" in words for level, words in said)
+    assert any(level == "WARNING" and "bad-2.jsonl" in words for level, words in said)

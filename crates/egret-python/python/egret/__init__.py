@@ -2,18 +2,21 @@
 
 A Model chooses an action for each context, says how likely it was, and learns from the outcome:
 
->>> model = egret.Model(egret.Interval(5, 50), objective=egret.maximize(0, 50))
+>>> model = egret.Model(egret.Interval(5, 50), objective=egret.maximize(0, 50), log="events")
 >>> for customer in range(300):
 ...     decision = model.decide({"income": 20 + 10 * (customer % 7)})
 ...     bought = decision.action < 18 + 4 * (customer % 7)
 ...     model.learn(decision, decision.action if bought else 0)
+>>> model.close()
 
-With log="events" every event is kept, and the log tells what other policies would have earned:
+With log="events" every event is kept, and the log tells what other policies would have earned. Examples below read this log.
 
->>> egret.evaluate("events", {"blind": "uniform"})  # doctest: +SKIP
+>>> found = egret.evaluate("events", {"blind": "uniform"})
+>>> found.table[0]["policy"], found.events
+('blind', 300)
 
     decide and learn    Model, Decision, Decisions; FunctionModel by a function of your own
-    action spaces       Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Items
+    action spaces       Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Items, Subsets
     outcomes            maximize, minimize
     named features      Schema
     logs                LogWriter, summarize, audit
@@ -42,6 +45,7 @@ from egret._egret import (
     Space,
     Sphere,
     Steps,
+    Subsets,
     TruncatedNormal,
     maximize,
     minimize,
@@ -72,6 +76,7 @@ __all__ = [
     "Space",
     "Sphere",
     "Steps",
+    "Subsets",
     "Summary",
     "Training",
     "TruncatedNormal",

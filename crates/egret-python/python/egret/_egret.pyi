@@ -25,6 +25,7 @@ __all__ = [
     "Space",
     "Sphere",
     "Steps",
+    "Subsets",
     "TruncatedNormal",
     "World",
     "interval_chart",
@@ -76,6 +77,7 @@ def Box(sides: Sequence[tuple[float, float]]) -> Space: ...
 def Simplex(alpha: int | Sequence[float]) -> Space: ...
 def Sphere(dim: int) -> Space: ...
 def Items(features: _Contexts, *, weights: Sequence[float] | None = None) -> Space: ...
+def Subsets(count: int, size: int) -> Space: ...
 
 @final
 class Objective:
@@ -195,6 +197,8 @@ class FunctionModel:
         predict: Callable[[Any, Any], ArrayLike],
         *,
         objective: Objective | None = None,
+        tau: float = 64.0,
+        gamma: float | None = None,
         seed: int = 0,
         next_event: int = 0,
         log: _Path | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from egret import _egret
@@ -15,8 +16,67 @@ if TYPE_CHECKING:
     from egret._egret import Model
 
 
+class Svg(str):
+    """A picture as SVG, which a notebook shows."""
+
+    def _repr_svg_(self) -> str:
+        return self
+
+
+@dataclass
+class _Intervals:
+    """Intervals one below the other: rows are (label, series, low, point, high)."""
+
+    title: str
+    subtitle: str
+    axis: str
+    rows: list[tuple[str, str, float, float, float]]
+
+    def svg(self) -> str:
+        return _egret.interval_chart(self.title, self.subtitle, self.axis, self.rows)
+
+    def draw(self, ax: Any) -> None:
+        labels = list(dict.fromkeys(row[0] for row in self.rows))
+        series = list(dict.fromkeys(row[1] for row in self.rows))
+        for place, name in enumerate(series):
+            rows = [row for row in self.rows if row[1] == name]
+            heights = [labels.index(row[0]) + 0.2 * (place - (len(series) - 1) / 2) for row in rows]
+            ends = [[row[3] - row[2] for row in rows], [row[4] - row[3] for row in rows]]
+            ax.errorbar([row[3] for row in rows], heights, xerr=ends, fmt="o", capsize=3, label=name)
+        ax.set_yticks(range(len(labels)), labels)
+        ax.invert_yaxis()
+        ax.set_xlabel(f"{self.axis}, {self.subtitle}")
+
+
+@dataclass
+class _Lines:
+    """Lines on a logarithmic scale, and a level."""
+
+    title: str
+    subtitle: str
+    axes: tuple[str, str]
+    lines: list[tuple[str, list[tuple[float, float]]]]
+    level: tuple[float, str]
+
+    def svg(self) -> str:
+        return _egret.line_chart(self.title, self.subtitle, self.axes, self.lines, self.level)
+
+    def draw(self, ax: Any) -> None:
+        for name, points in self.lines:
+            ax.plot([x for x, _ in points], [y for _, y in points], label=name)
+        ax.axhline(self.level[0], linestyle="--", color="grey", label=self.level[1])
+        ax.set_yscale("log")
+        ax.set_xlabel(self.axes[0])
+        ax.set_ylabel(self.axes[1])
+
+
 class Report:
-    """What a job answers. It prints as a table, and shows a picture in a notebook."""
+    """What a job answers. It prints as a table, and shows a picture in a notebook.
+
+    >>> found = egret.evaluate("events", "uniform")
+    >>> isinstance(found, egret.Report), found.svg.startswith("<svg"), sorted(found.to_dict())[0]
+    (True, True, 'distribution')
+    """
 
     title = "Report"
     #: (heading, key) of the columns that are printed.
@@ -40,9 +100,43 @@ class Report:
         return []
 
     @property
+    def events(self) -> int:
+        """How many events it rests on."""
+        raise NotImplementedError
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to be careful of; also told to the logger "egret"."""
+        return []
+
+    def _picture(self) -> _Intervals | _Lines | None:
+        return None
+
+    @property
     def svg(self) -> str | None:
         """A picture, if there is something to draw."""
-        return None
+        picture = self._picture()
+        return None if picture is None else picture.svg()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the picture with matplotlib, into `ax` or a figure of its own, and gives the axes.
+
+        Where matplotlib is not installed, it gives the SVG, which a notebook shows.
+        """
+        picture = self._picture()
+        if picture is None:
+            raise _egret.EgretError("there is nothing to draw")
+        if ax is None:
+            try:
+                from matplotlib import pyplot
+            except ImportError:
+                return Svg(picture.svg())
+            height = 2 + 0.5 * len(picture.rows) if isinstance(picture, _Intervals) else 4
+            ax = pyplot.subplots(figsize=(8, height), layout="constrained")[1]
+        picture.draw(ax)
+        ax.set_title(picture.title)
+        ax.legend()
+        return ax
 
     def to_frame(self) -> pandas.DataFrame:
         """The rows as a frame of pandas."""
@@ -52,10 +146,11 @@ class Report:
 
     def save_plot(self, path: str) -> None:
         """Writes the picture as SVG."""
-        if self.svg is None:
+        svg = self.svg
+        if svg is None:
             raise _egret.EgretError("there is nothing to draw")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(self.svg)
+            file.write(svg)
 
     def __repr__(self) -> str:
         rows = [[heading for heading, _ in self.columns], *self._cells()]
@@ -78,7 +173,12 @@ class Report:
 
 
 class Evaluation(Report):
-    """What other policies would have earned, or lost. A row has an estimate, its interval, and a verdict on it."""
+    """What other policies would have earned, or lost. A row has an estimate, its interval, and a verdict on it.
+
+    >>> row = egret.evaluate("events", "uniform").table[0]
+    >>> row["policy"], row["estimator"], row["low"] < row["estimate"] < row["high"]
+    ('uniform', 'snips', True)
+    """
 
     columns = (
         ("policy", "policy"),
@@ -126,7 +226,17 @@ class Evaluation(Report):
         return [*reversed(verdicts.values()), *self._data["remarks"]]
 
     @property
-    def svg(self) -> str | None:
+    def events(self) -> int:
+        return max((int(row["n"]) for row in self.table), default=0)
+
+    @property
+    def warnings(self) -> list[str]:
+        doubtful = {row["policy"]: row["verdict"] for row in reversed(self.table) if row["verdict_kind"] != "reliable"}
+        told = {warning: None for row in self.table for warning in row["warnings"]}
+        skipped = [remark for remark in self._data["remarks"] if "not records" in remark]
+        return [*skipped, *told, *(f"{policy}: {verdict}" for policy, verdict in reversed(doubtful.items()))]
+
+    def _picture(self) -> _Intervals | None:
         rows = [
             (f"{row['policy']}, {row['estimator']}", row["interval"], row["low"], row["estimate"], row["high"])
             for row in self.table
@@ -135,11 +245,15 @@ class Evaluation(Report):
         if not rows:
             return None
         subtitle = f"{self._data['level']:.0%} intervals"
-        return _egret.interval_chart("Value of each policy", subtitle, f"mean {_noun(self._data)}", rows)
+        return _Intervals("Value of each policy", subtitle, f"mean {_noun(self._data)}", rows)
 
 
 class Audit(Report):
-    """Whether a log is what it says: `alarm` and `verdict` first, then a row for each test."""
+    """Whether a log is what it says: `alarm` and `verdict` first, then a row for each test.
+
+    >>> egret.audit("events").verdict[:23]
+    'no fault found in 300 e'
+    """
 
     columns = (
         ("test", "test"),
@@ -166,6 +280,14 @@ class Audit(Report):
         return f"Verdict: {self.verdict}"
 
     @property
+    def events(self) -> int:
+        return int(self._data["events"])
+
+    @property
+    def warnings(self) -> list[str]:
+        return [self.verdict] if self.alarm else []
+
+    @property
     def table(self) -> list[dict[str, Any]]:
         return [*self._data["tests"], self._data["together"]]
 
@@ -175,8 +297,7 @@ class Audit(Report):
         done = f"Replay: {replay['replayed']} decisions repeated, {replay['equal']} equal, {replay['differing']} differ."
         return [done, *(f"Not checked: {words}." for words in self._data["not_checked"])]
 
-    @property
-    def svg(self) -> str | None:
+    def _picture(self) -> _Lines | None:
         points = self._data["history"]["points"]
         if not points:
             return None
@@ -187,11 +308,15 @@ class Audit(Report):
         ]
         threshold = self._data["together"]["threshold"]
         axes, level = ("events", "e-value"), (threshold, f"alarm at {threshold:g}")
-        return _egret.line_chart("Evidence that densities are wrong", "E-values over the log", axes, lines, level)
+        return _Lines("Evidence that densities are wrong", "E-values over the log", axes, lines, level)
 
 
 class Summary(Report):
-    """What is in a log. `summary.rows` and the like are the figures that to_dict lists."""
+    """What is in a log. `summary.rows` and the like are the figures that to_dict lists.
+
+    >>> egret.summarize("events").actions
+    {'number': 300}
+    """
 
     title = "The log"
     columns = (("figure", "figure"), ("value", "value"))
@@ -201,6 +326,14 @@ class Summary(Report):
             return self.__dict__["_data"][name]
         except KeyError:
             raise AttributeError(f"a summary has no figure {name!r}") from None
+
+    @property
+    def events(self) -> int:
+        return int(self._data["rows"])
+
+    @property
+    def warnings(self) -> list[str]:
+        return _skipped(self._data["skipped"])
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -217,9 +350,21 @@ class _WithModel(Report):
         #: The model that was learned.
         self.model = model
 
+    @property
+    def events(self) -> int:
+        return int(self._data["log"]["used"])
+
+    @property
+    def warnings(self) -> list[str]:
+        return _skipped(self._data["log"]["skipped"])
+
 
 class Training(_WithModel):
-    """A model that was learned from a log, and how the training went: a row for each epoch."""
+    """A model that was learned from a log, and how the training went: a row for each epoch.
+
+    >>> [row["epoch"] for row in egret.train("events", epochs=2).table]
+    [1, 2]
+    """
 
     columns = (("epoch", "epoch"), ("squared error", "squared_error"), ("value", "value"))
 
@@ -250,7 +395,11 @@ class Training(_WithModel):
 
 
 class Selection(_WithModel):
-    """The best of many candidates, and how each did on held-out events."""
+    """The best of many candidates, and how each did on held-out events.
+
+    >>> [row["candidate"] for row in egret.select("events", ["ridge"], epochs=1).table]
+    ['ridge with squares ips']
+    """
 
     title = "Candidates on held-out events"
     columns = (
@@ -272,18 +421,21 @@ class Selection(_WithModel):
     def remarks(self) -> list[str]:
         return [self._data["sentence"]]
 
-    @property
-    def svg(self) -> str | None:
+    def _picture(self) -> _Intervals | None:
         rows = [(row["candidate"], "value", row["low"], row["estimate"], row["high"]) for row in self.table]
         rows = [row for row in rows if all(_is_finite(value) for value in row[2:])]
         if not rows:
             return None
-        return _egret.interval_chart(self.title, "they hold for all at once", f"mean {_noun(self._data)}", rows)
+        return _Intervals(self.title, "they hold for all at once", f"mean {_noun(self._data)}", rows)
 
 
 def _noun(data: dict[str, Any]) -> str:
     """What outcomes are called."""
     return "reward" if data["objective"]["direction"] == "maximize" else "loss"
+
+
+def _skipped(rows: int) -> list[str]:
+    return [f"{rows} rows were not records, and are left out"] if rows else []
 
 
 def _is_finite(value: Any) -> bool:

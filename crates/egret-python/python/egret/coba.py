@@ -23,6 +23,10 @@ class Learner:
         As those of Model.
 
     Densities are against the uniform one, so that 1 is a uniform choice.
+
+    >>> import egret.coba
+    >>> egret.coba.Learner(egret.Interval(0, 1)).params["space"]
+    'interval:0,1'
     """
 
     def __init__(self, space: Space, objective: Objective | None = None, **options: Any) -> None:

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 
 def to_log(feedback: Mapping[str, Any], *, rewards: tuple[float, float] = (0.0, 1.0)) -> pyarrow.Table:
-    """The log of a bandit_feedback: a density is n_actions times the propensity. rewards is the range of rewards."""
+    """The log of a bandit_feedback: a density is n_actions times the propensity. rewards is the range of rewards.
+
+    >>> import egret.obp
+    >>> log = egret.obp.to_log({"n_actions": 2, "context": [[0.5]], "action": [1], "pscore": [0.25], "reward": [1.0]})
+    >>> log["density"].to_pylist()
+    [0.5]
+    """
     import pyarrow
 
     contexts = np.asarray(feedback["context"], dtype=float)
@@ -41,6 +47,10 @@ def densities(feedback: Mapping[str, Any], action_dist: Any) -> NDArray[np.float
     """The densities of the logged actions under obp's action_dist (rounds × actions × positions), for evaluate.
 
     Each is that of the position where the action was played; feedback without positions has one.
+
+    >>> import egret.obp
+    >>> egret.obp.densities({"n_actions": 2, "action": [1]}, [[[0.1], [0.9]]]).tolist()
+    [1.8]
     """
     dist = np.asarray(action_dist, dtype=float)
     dist = dist if dist.ndim == 3 else dist[:, :, np.newaxis]
@@ -52,7 +62,13 @@ def densities(feedback: Mapping[str, Any], action_dist: Any) -> NDArray[np.float
 
 
 def to_feedback(log: Any, n_actions: int) -> dict[str, Any]:
-    """The bandit_feedback of a log over items, with numbers as contexts and an outcome in each row: a table, or a Parquet file."""
+    """The bandit_feedback of a log over items, with numbers as contexts and an outcome in each row: a table, or a Parquet file.
+
+    >>> import egret.obp
+    >>> log = egret.obp.to_log({"n_actions": 2, "context": [[0.5]], "action": [1], "pscore": [0.25], "reward": [1.0]})
+    >>> egret.obp.to_feedback(log, 2)["pscore"].tolist()
+    [0.25]
+    """
     import pyarrow
     import pyarrow.parquet  # type: ignore[import-untyped]
 

@@ -27,6 +27,10 @@ class PolicyRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         As those of egret.train.
 
     After fit, model_ is the model and report_ how the training went.
+
+    >>> import egret.sklearn
+    >>> egret.sklearn.PolicyRegressor(egret.Interval(0, 1), epochs=3).get_params()["epochs"]
+    3
     """
 
     def __init__(

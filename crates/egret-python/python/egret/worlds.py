@@ -23,6 +23,12 @@ class Environment:
 
     A reward is 1 less the loss, in [0, 1]. `info` has what a learner does not see: the mean of the reward, the best
     action, and the regret. Equal seeds give equal rounds.
+
+    >>> world = egret.worlds.Environment("price", rounds=3)
+    >>> context, info = world.reset()
+    >>> context, reward, terminated, truncated, info = world.step(20.0)
+    >>> 0 <= reward <= 1
+    True
     """
 
     def __init__(self, name: str, rounds: int = 20_000, seed: int = 0) -> None:
@@ -68,15 +74,27 @@ class Environment:
 
 
 def names() -> dict[str, str]:
-    """All worlds, each with its mean loss in words and a formula."""
+    """All worlds, each with its mean loss in words and a formula.
+
+    >>> "price" in egret.worlds.names()
+    True
+    """
     return dict(World.all())
 
 
 def make(name: str, rounds: int = 20_000, seed: int = 0) -> Environment:
-    """The world of this name."""
+    """The world of this name.
+
+    >>> egret.worlds.make("price", rounds=3).space.kind
+    'number'
+    """
     return Environment(name, rounds, seed)
 
 
 def pricing(rounds: int = 20_000, seed: int = 0) -> Environment:
-    """A shop that names a price from 5 to 50: a sale earns the price, as a share of 50, and no sale nothing."""
+    """A shop that names a price from 5 to 50: a sale earns the price, as a share of 50, and no sale nothing.
+
+    >>> egret.worlds.pricing(rounds=3).space
+    <egret.Space interval:5,50>
+    """
     return make("price", rounds, seed)
