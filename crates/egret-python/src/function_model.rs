@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use egret::{
-    ActionKind, AnyAction, Batch, Context, DecideError, Decision, EventRng, FunctionOracle,
-    GammaSchedule, Item, ItemSet, Learner, Loss, MeasureFn, ModelSpec, Objective, ReferenceMeasure,
-    Settings, Space, Support, for_kind,
+    ActionKind, AnyAction, Batch, CappedIgw, Context, DecideError, Decision, Explorer,
+    FunctionOracle, GammaSchedule, Learner, Loss, ModelSpec, Objective, Settings, Space, for_kind,
 };
 use pyo3::prelude::*;
 
@@ -88,7 +87,6 @@ impl<A: ActionKind> Explores for Learner<Context, A> {
 
 fn explorer<A: ActionKind>(
     spec: &ModelSpec,
-    measure: Box<dyn ReferenceMeasure<Context, A>>,
     settings: Settings,
     predict: Py<PyAny>,
     failure: Failure,
@@ -105,28 +103,9 @@ fn explorer<A: ActionKind>(
             }
         }
     });
+    let measure = A::measure(&spec.space).map_err(raised)?;
     let learner = Learner::new(measure, Box::new(oracle), settings).map_err(raised)?;
     Ok(Box::new(learner))
-}
-
-/// All subsets of so many items with equal probability, by Floyd's algorithm.
-fn subsets(count: usize, size: usize) -> PyResult<Box<dyn ReferenceMeasure<Context, ItemSet>>> {
-    let draw = move |rng: &mut EventRng| {
-        let mut items: Vec<Item> = Vec::with_capacity(size);
-        for last in count - size..count {
-            let drawn = Item((rng.unit() * (last + 1) as f64) as u32);
-            let is_new = !items.contains(&drawn);
-            items.push(if is_new { drawn } else { Item(last as u32) });
-        }
-        ItemSet::new(items).expect("each item is new")
-    };
-    let measure = MeasureFn::<ItemSet, _>::new(
-        Support::Unknown,
-        move |_: &Context, n, rng: &mut EventRng, out: &mut Vec<ItemSet>| {
-            out.extend((0..n).map(|_| draw(rng)));
-        },
-    );
-    Ok(Box::new(measure.map_err(raised)?))
 }
 
 /// The losses that the function predicts.
@@ -207,17 +186,14 @@ impl PyFunctionModel {
         if let Some(gamma) = gamma {
             settings.gamma = GammaSchedule::constant(gamma).map_err(raised)?;
         }
+        if let Space::Set { .. } = spec.space {
+            // A search would ask the function about two sets for every item.
+            settings.explorer = Explorer::CappedIgw(CappedIgw::default());
+        }
         let failure = Failure::default();
-        let explorer = match spec.space {
-            Space::Set { count, size } => {
-                let measure = subsets(count, size)?;
-                explorer(&spec, measure, settings, predict, failure.clone())
-            }
-            _ => for_kind!(spec.space.kind(), A => {
-                let measure = A::measure(&spec.space).map_err(raised)?;
-                explorer(&spec, measure, settings, predict, failure.clone())
-            }),
-        }?;
+        let explorer = for_kind!(spec.space.kind(), A => {
+            explorer::<A>(&spec, settings, predict, failure.clone())
+        })?;
         let parts = log.map(|path| LogParts::open(&path)).transpose()?;
         let used = parts.as_ref().map_or(0, LogParts::next_event);
         Ok(Self {

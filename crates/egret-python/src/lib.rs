@@ -53,8 +53,8 @@ mod _egret {
     use crate::schema::PySchema;
     #[pymodule_export]
     use crate::space::{
-        PySpace, beta, interval, items, log_interval, sides, simplex, sphere, steps, subsets,
-        truncated_normal,
+        PySpace, beta, interval, items, knobs, log_interval, sides, simplex, sphere, steps,
+        subsets, truncated_normal,
     };
     #[pymodule_export]
     use crate::text::{objective_json, oracle_json, policy_json, space_json};

@@ -1,19 +1,20 @@
 //! What is chosen: action spaces.
 
 use egret::{
-    ActionSpace, BetaPrior, Dirichlet, EmbeddingRows, Interval, Items, LogInterval, Space, Steps,
-    TruncatedNormal, UniformBox, UniformSphere,
+    ActionSpace, BetaPrior, Dirichlet, EmbeddingRows, Interval, Items, Knob, Knobs, LogInterval,
+    Sets, Space, Steps, TruncatedNormal, UniformBox, UniformSphere,
 };
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::array::{matrix, rows};
 use crate::context::named;
-use crate::error::raised;
+use crate::error::{EgretError, raised};
 use crate::value::{from_json, to_json};
 
 /// Which actions there are, and how likely each is before anything is known.
 ///
-/// Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Items and Subsets make one.
+/// Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Knobs, Items and Subsets make one.
 ///
 /// >>> egret.Interval(5, 50).kind, str(egret.Interval(5, 50))
 /// ('number', 'interval:5,50')
@@ -33,7 +34,7 @@ impl PySpace {
 
 #[pymethods]
 impl PySpace {
-    /// What an action is: "number", "vector", "item" or "set".
+    /// What an action is: "number", "vector", "mixed", "item" or "set".
     #[getter]
     fn kind(&self) -> String {
         self.space.kind().to_string()
@@ -157,14 +158,7 @@ pub fn sphere(dim: usize) -> PyResult<PySpace> {
 /// True
 #[pyfunction(name = "Items", signature = (features, *, weights=None))]
 pub fn items(features: &Bound<'_, PyAny>, weights: Option<Vec<f64>>) -> PyResult<PySpace> {
-    let items = match matrix(features)? {
-        Some(rows) => {
-            let dim = rows.first().map_or(0, Vec::len);
-            let rows = EmbeddingRows::new(dim, rows.concat()).map_err(raised)?;
-            Items::new(rows).map_err(raised)?
-        }
-        None => Items::infer(&named(features)?).map_err(raised)?,
-    };
+    let items = described(features)?;
     let items = match weights {
         Some(weights) => items.with_weights(weights).map_err(raised)?,
         None => items,
@@ -172,17 +166,69 @@ pub fn items(features: &Bound<'_, PyAny>, weights: Option<Vec<f64>>) -> PyResult
     Ok(PySpace::of(items))
 }
 
-/// So many distinct items of a list of `count`: 3 examples of 30,000 for a prompt. An action is a list of places, in
-/// increasing order. FunctionModel decides over them, and LogWriter logs them.
+fn described(features: &Bound<'_, PyAny>) -> PyResult<Items> {
+    let Some(rows) = matrix(features)? else {
+        return Items::infer(&named(features)?).map_err(raised);
+    };
+    let dim = rows.first().map_or(0, Vec::len);
+    let rows = EmbeddingRows::new(dim, rows.concat()).map_err(raised)?;
+    Items::new(rows).map_err(raised)
+}
+
+/// So many distinct items of a list: 3 examples of 30,000 for a prompt. An action is a list of places, in increasing order.
+///
+/// The items are given by their features, as in Items, or only counted: FunctionModel knows them by your function, and Model
+/// needs features where there are more than 1,024.
 ///
 /// >>> egret.Subsets(30_000, 3)
 /// <egret.Space set:30000,3>
+/// >>> documents = egret.Subsets([{"pages": 3}, {"pages": 5}, {"pages": 8}], 2)
+/// >>> len(egret.Model(documents).decide([1.0]).action)
+/// 2
 #[pyfunction(name = "Subsets")]
-pub fn subsets(count: usize, size: usize) -> PyResult<PySpace> {
-    let space = Space::Set { count, size };
-    space.check().map_err(raised)?;
-    Ok(PySpace {
-        space,
-        embeddings: None,
-    })
+pub fn subsets(items: &Bound<'_, PyAny>, size: usize) -> PyResult<PySpace> {
+    if let Ok(count) = items.extract::<usize>() {
+        let space = Space::Set { count, size };
+        space.check().map_err(raised)?;
+        return Ok(PySpace {
+            space,
+            embeddings: None,
+        });
+    }
+    let items = described(items)?;
+    Ok(PySpace::of(Sets::new(items, size).map_err(raised)?))
+}
+
+/// Several knobs with names, each an Interval or two ends, Steps, or a list of categories. An action is a dict.
+///
+/// >>> knobs = egret.Knobs(price=egret.Steps(5, 50, 0.5), colour=["red", "blue"], speed=(0, 1))
+/// >>> sorted(egret.Model(knobs).decide([1.0]).action)
+/// ['colour', 'price', 'speed']
+#[pyfunction(name = "Knobs", signature = (**knobs))]
+pub fn knobs(knobs: Option<&Bound<'_, PyDict>>) -> PyResult<PySpace> {
+    let mut space = Knobs::new();
+    for (name, value) in knobs.into_iter().flatten() {
+        let name: String = name.extract()?;
+        let knob = knob(&value).ok_or_else(|| {
+            EgretError::new_err(format!(
+                "knob {name}: expected an Interval, two ends, Steps or a list of names"
+            ))
+        })?;
+        space = space.with(&name, knob).map_err(raised)?;
+    }
+    Ok(PySpace::of(space))
+}
+
+fn knob(value: &Bound<'_, PyAny>) -> Option<Knob> {
+    if let Ok(names) = value.extract::<Vec<String>>() {
+        return Some(Knob::Categories(names));
+    }
+    if let Ok((low, high)) = value.extract() {
+        return Some(Knob::Interval { low, high });
+    }
+    match value.extract::<PySpace>().ok()?.space {
+        Space::Interval { low, high } => Some(Knob::Interval { low, high }),
+        Space::Steps { low, high, step } => Some(Knob::Steps { low, high, step }),
+        _ => None,
+    }
 }

@@ -49,6 +49,8 @@ def test_decisions_are_those_of_the_command_to_the_bit(command, tmp_path):
         (egret.Sphere(3), np.ndarray),
         (egret.Items([{"genre": "drama", "price": 9.9}, {"genre": "comedy", "price": 4.5}]), int),
         (egret.Items(np.eye(4), weights=[1, 2, 3, 4]), int),
+        (egret.Knobs(price=egret.Steps(5, 50, 0.5), colour=["red", "blue"], speed=(0, 1)), dict),
+        (egret.Subsets(np.eye(5), 2), list),
     ],
 )
 def test_every_space_decides_learns_and_goes_on_after_pickling(space, kind, command, tmp_path):

@@ -16,7 +16,7 @@ With log="events" every event is kept, and the log tells what other policies wou
 ('blind', 300)
 
     decide and learn    Model, Decision, Decisions; FunctionModel by a function of your own
-    action spaces       Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Items, Subsets
+    action spaces       Interval, LogInterval, Steps, TruncatedNormal, Beta, Box, Simplex, Sphere, Knobs, Items, Subsets
     outcomes            maximize, minimize
     named features      Schema
     logs                LogWriter, summarize, audit
@@ -35,6 +35,7 @@ from egret._egret import (
     FunctionModel,
     Interval,
     Items,
+    Knobs,
     LogError,
     LogInterval,
     LogWriter,
@@ -64,6 +65,7 @@ __all__ = [
     "FunctionModel",
     "Interval",
     "Items",
+    "Knobs",
     "LogError",
     "LogInterval",
     "LogWriter",
