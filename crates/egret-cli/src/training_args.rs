@@ -3,7 +3,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
-use egret::{FeatureCounts, OracleSpec};
+use egret::{FeatureCounts, FeatureSchema, OracleSpec};
+use egret_jobs::LogSource;
 use egret_jobs::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
 use egret_offline::{Criterion, PointMasses, ServedPolicy, TrainingMethod};
 
@@ -32,19 +33,21 @@ impl TrainingLogArgs {
     }
 
     pub fn source(&self) -> Result<TrainingLog> {
-        let features = self.features.as_deref().map(|file| {
-            let text = fs::read_to_string(file)
-                .with_context(|| format!("--features: cannot read {}", file.display()))?;
-            serde_json::from_str(&text)
-                .with_context(|| format!("--features: {} is not a feature schema", file.display()))
-        });
         Ok(TrainingLog {
             log: self.log.source(),
             space: None,
-            features: features.transpose()?,
+            features: self.features.as_deref().map(read_schema).transpose()?,
             embeddings: self.embeddings.clone(),
         })
     }
+}
+
+/// The feature schema in a file.
+pub fn read_schema(file: &Path) -> Result<FeatureSchema> {
+    let text = fs::read_to_string(file)
+        .with_context(|| format!("--features: cannot read {}", file.display()))?;
+    serde_json::from_str(&text)
+        .with_context(|| format!("--features: {} is not a feature schema", file.display()))
 }
 
 /// What `--help` says of oracles.

@@ -12,6 +12,7 @@ pub use candidate_request::CandidateRequest;
 pub use open_log::Counts;
 pub use split_request::SplitRequest;
 
+pub(crate) use embeddings::read_embeddings;
 pub(crate) use open_log::{OpenLog, TrainingEvents};
 
 use std::path::PathBuf;
@@ -19,7 +20,6 @@ use std::path::PathBuf;
 use egret::{FeatureSchema, Space};
 use serde::{Deserialize, Serialize};
 
-use self::embeddings::read_embeddings;
 use crate::error::JobError;
 use crate::log_source::LogSource;
 
