@@ -4,6 +4,7 @@ mod audit;
 mod coverage;
 mod decide;
 mod demo;
+mod guides;
 mod lab;
 mod lab_run;
 mod lab_worlds;
