@@ -16,7 +16,7 @@ use crate::training_args::differing;
 /// What `egret decide` is told.
 #[derive(Debug, Args)]
 pub struct DecideArgs {
-    /// Contexts: CSV with a line of names, JSON lines or Parquet; - is the standard input, where each row is decided and
+    /// Contexts: CSV with a line of names, JSON lines, Parquet or Arrow; - is the standard input, where each row is decided and
     /// printed as it comes. Cells and objects go by name where the model has named features; otherwise each row is a list
     /// of numbers
     #[arg(value_name = "TABLE")]

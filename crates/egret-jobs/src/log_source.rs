@@ -10,7 +10,7 @@ use crate::log_reader::LogReader;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogSource {
-    /// Files of Parquet, CSV, JSON lines or dsjson, and folders of them, in order; `-` is the standard input.
+    /// Files of Parquet, Arrow, CSV, JSON lines or dsjson, and folders of them, in order; `-` is the standard input.
     pub paths: Vec<PathBuf>,
     /// Bad rows are skipped and written to this file. Without it the first bad row is an error.
     pub skip_bad: Option<PathBuf>,

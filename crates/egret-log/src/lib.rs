@@ -1,4 +1,4 @@
-//! The log of egret's decisions, and logs from elsewhere: Parquet, CSV, JSON lines, dsjson.
+//! The log of egret's decisions, and logs from elsewhere: Parquet, Arrow, CSV, JSON lines, dsjson.
 //!
 //! | you want                                       | type                                           |
 //! |------------------------------------------------|------------------------------------------------|
