@@ -4,6 +4,7 @@ mod audit;
 mod decide;
 mod demo;
 mod evaluate;
+mod interrupt;
 mod lab;
 mod learn;
 mod log;
@@ -105,8 +106,13 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    interrupt::watch();
     match run() {
         Ok(code) => code,
+        Err(error) if matches!(error.downcast_ref(), Some(JobError::Cancelled)) => {
+            eprintln!("{}", interrupt::message());
+            ExitCode::from(interrupt::CODE)
+        }
         Err(error) => {
             // What went wrong and why, in one line: a backtrace is for those who write the program.
             eprintln!("error: {}{}", explained(&error), advice(&error));

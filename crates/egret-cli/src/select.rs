@@ -8,6 +8,7 @@ use egret_jobs::train::CandidateRequest;
 use egret_report::{Section, output};
 
 use crate::evaluate::{ForestRow, forest};
+use crate::interrupt;
 use crate::plot::Plot;
 use crate::progress::JobBar;
 use crate::report_format::FormatArgs;
@@ -83,6 +84,9 @@ pub fn select(args: &SelectArgs) -> Result<String> {
         seed: args.training.seed,
         level: args.level,
     };
+    interrupt::keeps(|| {
+        "no model was written, and candidates begin anew: run the same command again, or with fewer of them".to_owned()
+    });
     let bar = JobBar::new("reading the log", args.format.for_machines());
     let (model, report) = run(&request, &bar)?;
     drop(bar);

@@ -10,7 +10,7 @@ use egret_lab::{
 use egret_report::output;
 use serde_json::json;
 
-use crate::lab::threads;
+use crate::lab::{runs_are_kept, threads};
 use crate::progress::StudyBar;
 
 /// Whose learners play beside egret's.
@@ -101,6 +101,7 @@ pub fn worlds(args: &WorldsArgs) -> Result<String> {
         decisions: args.decisions as usize,
     };
     output::make_folder(&args.results)?;
+    runs_are_kept(&args.results);
     let journal = Journal::open(&args.results.join("journal.jsonl"))?;
     let chosen = {
         let bar = StudyBar::new("settings", args.json || study.peers.is_none());

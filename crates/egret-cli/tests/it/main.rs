@@ -5,6 +5,7 @@ mod coverage;
 mod decide;
 mod demo;
 mod guides;
+mod interrupt;
 mod lab;
 mod lab_run;
 mod lab_worlds;
