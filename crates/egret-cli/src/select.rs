@@ -102,13 +102,13 @@ pub fn select(args: &SelectArgs) -> Result<String> {
                 note: row.standing.words(),
             })
             .collect();
-        let picture = forest(
+        let chart = forest(
             "Candidates on held-out events",
             report.objective,
             &rows,
             args.level,
-        )?;
-        let pictures = vec![("candidates", picture)];
+        );
+        let pictures = vec![("candidates", chart.draw()?)];
         plot.write("egret select", vec![section(args, &report)], pictures)?;
     }
     let candidates = &report.candidates;
