@@ -16,7 +16,7 @@ use crate::plot::Plot;
 use crate::progress::JobBar;
 use crate::report_format::FormatArgs;
 use crate::training_args::{
-    MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
+    ESTIMATED, MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
 };
 
 /// What `egret learn` is told.
@@ -58,7 +58,8 @@ pub struct LearnArgs {
 }
 
 /// Flags that say nothing of a model that goes on learning.
-const NOT_ONLINE: [&str; 22] = [
+const NOT_ONLINE: [&str; 23] = [
+    "estimate_density",
     "csv",
     "markdown",
     "oracle",
@@ -278,6 +279,7 @@ fn section(args: &LearnArgs, report: &TrainReport) -> Section {
         rows,
         after: [
             Some(tested(report)),
+            args.log.estimate_density.then(|| ESTIMATED.to_owned()),
             differing(report.features.as_ref()),
             Some(format!("The model is in {}.", args.output.display())),
         ]

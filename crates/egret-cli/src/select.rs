@@ -13,7 +13,7 @@ use crate::plot::Plot;
 use crate::progress::JobBar;
 use crate::report_format::FormatArgs;
 use crate::training_args::{
-    MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
+    ESTIMATED, MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
 };
 
 /// What `egret select` is told.
@@ -181,6 +181,7 @@ fn section(args: &SelectArgs, report: &SelectReport) -> Section {
         rows: rows.collect(),
         after: [
             Some(format!("{}.", report.sentence)),
+            args.log.estimate_density.then(|| ESTIMATED.to_owned()),
             differing(report.features.as_ref()),
             Some(
                 "A validation error is squared and of the method's own making: compare it within a method only."

@@ -17,6 +17,9 @@ use crate::log_args::LogArgs;
 pub struct TrainingLogArgs {
     #[command(flatten)]
     pub log: LogArgs,
+    /// Estimate how likely the log's actions were, where that was not logged: an assumption, never called reliable
+    #[arg(long, conflicts_with_all = ["density", "density_per_unit"])]
+    pub estimate_density: bool,
     /// How named features become numbers: a feature schema as JSON [default: inferred from the log]
     #[arg(long, value_name = "FILE")]
     pub features: Option<PathBuf>,
@@ -34,7 +37,10 @@ impl TrainingLogArgs {
 
     pub fn source(&self) -> Result<TrainingLog> {
         Ok(TrainingLog {
-            log: self.log.source(),
+            log: LogSource {
+                estimate_density: self.estimate_density,
+                ..self.log.source()
+            },
             space: None,
             features: self.features.as_deref().map(read_schema).transpose()?,
             embeddings: self.embeddings.clone(),
@@ -219,6 +225,9 @@ impl TrainingArgs {
         }
     }
 }
+
+/// What is said where densities were estimated.
+pub const ESTIMATED: &str = "The densities of the log were estimated from it (--estimate-density): what rests on them is an assumption.";
 
 /// What a log holds, in words.
 pub fn counted(counts: &Counts) -> String {

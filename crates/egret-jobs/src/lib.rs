@@ -28,6 +28,7 @@ pub mod decide;
 mod density_units;
 pub mod describe;
 mod error;
+mod estimated_density;
 pub mod evaluate;
 mod event_numbers;
 pub mod go_on;

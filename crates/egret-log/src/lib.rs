@@ -47,7 +47,7 @@ mod table_reader;
 mod writer;
 
 pub use format::Format;
-pub use mapping::{LogMapping, ValueRange, ValueRangeError, nearest, unit_of};
+pub use mapping::{LogMapping, NO_DENSITY, ValueRange, ValueRangeError, nearest, unit_of};
 pub use merge::Merge;
 pub use output_file::OutputFile;
 pub use reader::{OnBad, ReadError, Reader, Skipped};

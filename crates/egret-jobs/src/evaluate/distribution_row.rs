@@ -54,6 +54,7 @@ pub(super) fn of_policy(
             level: confidence.level(),
             ess: found.effective,
             verdict_kind: match found.is_reliable() {
+                true if request.log.estimate_density => VerdictKind::Biased,
                 true => VerdictKind::Reliable,
                 false => VerdictKind::TooFewEffective,
             },

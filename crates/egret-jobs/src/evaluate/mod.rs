@@ -258,6 +258,7 @@ impl<'a> Checked<'a> {
     fn columns_suffice(&self) -> bool {
         let request = self.request;
         !matches!(request.predictions, Some(Predictions::Model(_)))
+            && !request.log.estimate_density
             && request.from_seq.is_none()
             && request.to_seq.is_none()
             && request.parts.is_none()
