@@ -29,13 +29,14 @@ pub fn check(workspace: &Workspace) -> Result<()> {
 }
 
 /// Commands whose help has examples that work after `egret demo`, in the order in which they leave files for each other.
-const WITH_EXAMPLES: [&str; 17] = [
+const WITH_EXAMPLES: [&str; 18] = [
     "ope",
     "audit",
     "learn",
     "select",
     "decide",
     "model show",
+    "model new",
     "log convert",
     "log check",
     "log head",

@@ -3,11 +3,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
-use egret_jobs::JobError;
 use egret_jobs::decide::{ContextSource, DecideRequest, Decided, LimitsSource, decide_each};
+use egret_jobs::{JobError, Silent};
 use egret_log::{OutputFile, WriteError};
 use egret_report::numerals::thousands;
 
+use crate::interrupt;
 use crate::progress::JobBar;
 use crate::protect_inputs::protect_inputs;
 use crate::report_format::cell;
@@ -16,7 +17,7 @@ use crate::training_args::differing;
 /// What `egret decide` is told.
 #[derive(Debug, Args)]
 pub struct DecideArgs {
-    /// Contexts: CSV with a line of names, JSON lines or Parquet; - is the standard input, where each row is decided and
+    /// Contexts: CSV with a line of names, JSON lines, Parquet or Arrow; - is the standard input, where each row is decided and
     /// printed as it comes. Cells and objects go by name where the model has named features; otherwise each row is a list
     /// of numbers
     #[arg(value_name = "TABLE")]
@@ -115,9 +116,24 @@ fn run<W: Write>(
     lines: &mut Lines<'_, W>,
     args: &DecideArgs,
 ) -> Result<(u64, u64), JobError> {
-    let bar = JobBar::new("deciding", args.json || args.output.is_none());
-    let summary = decide_each(request, &mut |decided| lines.write(&decided), &bar)?;
-    drop(bar);
+    let written = match &args.output {
+        Some(file) => format!("{} was not written", file.display()),
+        None => "what was printed stands".to_owned(),
+    };
+    interrupt::keeps(move || {
+        format!(
+            "{written}; event numbers that were taken do not come again: run the same command for new ones"
+        )
+    });
+    let mut each = |decided: Decided| lines.write(&decided);
+    // Whoever waits for a line that does not come cannot ask whether to stop: Ctrl-C ends it at once.
+    let summary = match args.contexts.as_os_str() == "-" {
+        true => decide_each(request, &mut each, &Silent)?,
+        false => {
+            let bar = JobBar::new("deciding", args.json || args.output.is_none());
+            decide_each(request, &mut each, &bar)?
+        }
+    };
     lines.header()?;
     if let Some(remark) = differing(summary.features.as_ref()) {
         eprintln!("{remark}");

@@ -11,11 +11,12 @@ use egret_report::numerals::{percent, short, thousands};
 use egret_report::{Axis, ChartError, Colour, Line, LineChart, Picture, Section, output};
 use serde::Serialize;
 
+use crate::interrupt;
 use crate::plot::Plot;
 use crate::progress::JobBar;
 use crate::report_format::FormatArgs;
 use crate::training_args::{
-    MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
+    ESTIMATED, MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
 };
 
 /// What `egret learn` is told.
@@ -57,7 +58,8 @@ pub struct LearnArgs {
 }
 
 /// Flags that say nothing of a model that goes on learning.
-const NOT_ONLINE: [&str; 22] = [
+const NOT_ONLINE: [&str; 23] = [
+    "estimate_density",
     "csv",
     "markdown",
     "oracle",
@@ -118,6 +120,8 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
     );
     args.training.check(&[args.method])?;
     let request = request(args)?;
+    let (checkpoint, paper) = (request.checkpoint.clone(), args.paper);
+    interrupt::keeps(move || left_behind(checkpoint.as_deref(), paper));
     let bar = JobBar::new("reading the log", args.format.for_machines());
     let (model, report) = train(&request, &bar)?;
     drop(bar);
@@ -142,6 +146,25 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
     args.format.print(&whole, &report.epochs, &[section])
 }
 
+/// What an interrupted training leaves.
+fn left_behind(checkpoint: Option<&Path>, paper: bool) -> String {
+    let words = match checkpoint {
+        Some(file) if file.exists() => {
+            let file = file.display();
+            return format!(
+                "no model was written, but the state after the last whole epoch is in {file}: the same command with --resume \
+                 goes on from there"
+            );
+        }
+        Some(_) => "no epoch was whole yet, so nothing was kept: run the same command again",
+        None if paper => "no model was written: run the same command again",
+        None => {
+            "no model was written; with --checkpoint DIR the state is kept after each epoch, and --resume goes on from it"
+        }
+    };
+    words.to_owned()
+}
+
 /// Learns from a model on, writes what it became, and returns what to print.
 fn go_on(args: &LearnArgs, start: &Path) -> Result<String> {
     let request = GoOnRequest {
@@ -149,6 +172,10 @@ fn go_on(args: &LearnArgs, start: &Path) -> Result<String> {
         log: args.log.log.source(),
         batch: args.training.batch,
     };
+    let before = start.display().to_string();
+    interrupt::keeps(move || {
+        format!("no model was written, and {before} is as it was: run the same command again")
+    });
     let bar = JobBar::new("learning", args.format.for_machines());
     let (model, report) = online::go_on(&request, &bar)?;
     drop(bar);
@@ -252,6 +279,7 @@ fn section(args: &LearnArgs, report: &TrainReport) -> Section {
         rows,
         after: [
             Some(tested(report)),
+            args.log.estimate_density.then(|| ESTIMATED.to_owned()),
             differing(report.features.as_ref()),
             Some(format!("The model is in {}.", args.output.display())),
         ]

@@ -11,7 +11,7 @@ use crate::protect_inputs::protect_inputs;
 /// Which log is read, what its columns are, and what is done with bad rows: the same for every command that reads one.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// Logs: files of Parquet, CSV, JSON lines or dsjson, plain or compressed (.gz, .zst), and folders of them; - is the
+    /// Logs: files of Parquet, Arrow, CSV, JSON lines or dsjson, plain or compressed (.gz, .zst), and folders of them; - is the
     /// standard input
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,

@@ -4,6 +4,7 @@ mod audit;
 mod decide;
 mod demo;
 mod evaluate;
+mod interrupt;
 mod lab;
 mod learn;
 mod log;
@@ -15,11 +16,14 @@ mod protect_inputs;
 mod report_format;
 mod select;
 mod training_args;
+mod verdict_colours;
 
+use std::fs;
 use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use egret_jobs::JobError;
@@ -48,6 +52,18 @@ Examples:
   egret demo --seed 8 --output my-demo    the same with other customers, pictures in my-demo
   egret ope egret-demo/log.parquet --policy uniform --policy column:q_rule
   egret completions bash > ~/.local/share/bash-completion/completions/egret";
+
+const COMPLETIONS: &str = "\
+Examples:
+  egret completions bash > ~/.local/share/bash-completion/completions/egret
+  egret completions zsh > ~/.zfunc/_egret
+  egret completions fish > ~/.config/fish/completions/egret.fish
+
+`egret man` writes the manual.";
+
+const MAN: &str = "\
+Examples:
+  egret man ~/.local/share/man/man1      then `man egret`, `man egret-ope`";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -98,15 +114,28 @@ enum Command {
         command: LabCommand,
     },
     /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS)]
     Completions {
         /// Which shell
         shell: Shell,
     },
+    /// Write man pages, one for each command, into a folder
+    #[command(after_help = MAN)]
+    Man {
+        /// The folder; made if it is not there
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
 }
 
 fn main() -> ExitCode {
+    interrupt::watch();
     match run() {
         Ok(code) => code,
+        Err(error) if matches!(error.downcast_ref(), Some(JobError::Cancelled)) => {
+            eprintln!("{}", interrupt::message());
+            ExitCode::from(interrupt::CODE)
+        }
         Err(error) => {
             // What went wrong and why, in one line: a backtrace is for those who write the program.
             eprintln!("error: {}{}", explained(&error), advice(&error));
@@ -145,18 +174,12 @@ fn advice(error: &anyhow::Error) -> &'static str {
 const FAULT: u8 = 3;
 
 fn run() -> Result<ExitCode> {
-    let found_nothing = |text: String| (text.into_bytes(), false);
+    let found_nothing = |text: String| (text, false);
     let (text, fault) = match Cli::parse().command {
         Command::Demo(args) => found_nothing(demo::demo(&args)?),
         Command::Ope(args) => found_nothing(evaluate::ope(&args)?),
-        Command::Audit(args) => {
-            let (text, fault) = audit::audit(&args)?;
-            (text.into_bytes(), fault)
-        }
-        Command::Log { command } => {
-            let (text, fault) = log::log(&command)?;
-            (text.into_bytes(), fault)
-        }
+        Command::Audit(args) => audit::audit(&args)?,
+        Command::Log { command } => log::log(&command)?,
         Command::Learn(args) => found_nothing(learn::learn(&args)?),
         Command::Select(args) => found_nothing(select::select(&args)?),
         Command::Decide(args) => found_nothing(decide::decide(&args)?),
@@ -165,15 +188,17 @@ fn run() -> Result<ExitCode> {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "egret", &mut script);
-            (script, false)
+            found_nothing(String::from_utf8(script).context("scripts are text")?)
         }
+        Command::Man { folder } => found_nothing(man(&folder)?),
     };
     let code = if fault {
         ExitCode::from(FAULT)
     } else {
         ExitCode::SUCCESS
     };
-    match io::stdout().write_all(&text) {
+    let text = verdict_colours::for_terminal(text, fault);
+    match io::stdout().write_all(text.as_bytes()) {
         // The reader has seen enough, as `head` does.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(code),
         done => {
@@ -181,4 +206,18 @@ fn run() -> Result<ExitCode> {
             Ok(code)
         }
     }
+}
+
+/// Writes the manual: a page for each command.
+fn man(folder: &Path) -> Result<String> {
+    let made =
+        fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
+    made.with_context(|| {
+        let folder = folder.display();
+        format!("cannot write man pages to {folder}: name a folder that can be written")
+    })?;
+    let folder = folder.display();
+    Ok(format!(
+        "The manual is in {folder}: egret.1, and a page for each command, such as egret-ope.1.\n"
+    ))
 }

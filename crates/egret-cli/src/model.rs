@@ -1,20 +1,26 @@
-//! `egret model`: looks into saved models.
+//! `egret model`: begins models, and looks into saved ones.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use egret::{Context, Objective};
+use egret::{AnyAction, Context, Objective, Space};
+use egret_jobs::create::{CreateRequest, create};
 use egret_jobs::decide::ContextSource;
 use egret_jobs::describe::{Curve, DescribeRequest, ModelDescription, describe};
 use egret_report::numerals::{short, thousands};
-use egret_report::{Axis, ChartError, Colour, Line, LineChart, Picture, Section};
+use egret_report::{Axis, ChartError, Colour, Line, LineChart, Picture, Section, output};
 
 use crate::plot::Plot;
+use crate::protect_inputs::protect_inputs;
+use crate::training_args::{OracleText, read_schema};
 
 /// What `egret model` is told.
 #[derive(Debug, Subcommand)]
 pub enum ModelCommand {
+    /// Begin a model without a log: it decides at random, and `egret learn --continue` teaches it
+    #[command(after_help = NEW_EXAMPLES)]
+    New(NewArgs),
     /// Show space, features, objective, settings, what it learned from, and what it predicts
     #[command(after_help = EXAMPLES)]
     Show(ShowArgs),
@@ -24,6 +30,47 @@ const EXAMPLES: &str = "\
 Examples, after `egret demo`:
   egret model show egret-demo/model.egret
   egret model show egret-demo/model.egret --contexts egret-demo/customers.csv --curves 4 --plot curves.svg";
+
+const NEW_EXAMPLES: &str = "\
+Give it contexts as they will come (--contexts), and it has their features by name. Say what outcomes are (--objective),
+and predictions are in those units.
+
+Examples, after `egret demo`:
+  egret model new --space interval:5,50 --objective maximize:0,50 --contexts egret-demo/customers.csv -o new.egret
+  egret model new --space box:1,16,1,64 --objective minimize:0,250,clip -o knobs.egret";
+
+/// What `egret model new` is told.
+#[derive(Debug, Args)]
+pub struct NewArgs {
+    /// Which actions there are: interval:0,1 log:1000,1000000000 steps:5,50,0.5 box:0,1,0,5 sphere:3 simplex:1,1,1
+    /// [default: one item for each line of --embeddings]
+    #[arg(long, value_name = "SPACE", required_unless_present = "embeddings")]
+    space: Option<Space>,
+    /// The features of items: a file with one line of comma-separated numbers for each item
+    #[arg(long, value_name = "FILE")]
+    embeddings: Option<PathBuf>,
+    /// Contexts as they will come: a table as `egret decide` takes it, to infer the features from
+    #[arg(long, value_name = "TABLE")]
+    contexts: Option<PathBuf>,
+    /// A column of the table that names the request: it is no feature
+    #[arg(long, value_name = "COLUMN", requires = "contexts")]
+    id: Option<String>,
+    /// How named features become numbers, in place of --contexts: a feature schema as JSON
+    #[arg(long, value_name = "FILE", conflicts_with = "contexts")]
+    features: Option<PathBuf>,
+    /// What outcomes are: maximize:LOW,HIGH for rewards, minimize:LOW,HIGH for costs; ,clip cuts off what is outside
+    #[arg(long, default_value = "minimize:0,1")]
+    objective: Objective,
+    /// What predicts outcomes (see `egret learn --help`)
+    #[arg(long, default_value = "default")]
+    oracle: OracleText,
+    /// The same seed gives the same decisions, on any machine
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Where the model goes
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
 
 /// What `egret model show` is told.
 #[derive(Debug, Args)]
@@ -47,7 +94,46 @@ pub struct ShowArgs {
 
 /// Runs a command: what to print.
 pub fn model(command: &ModelCommand) -> Result<String> {
-    let ModelCommand::Show(args) = command;
+    match command {
+        ModelCommand::New(args) => new(args),
+        ModelCommand::Show(args) => show(args),
+    }
+}
+
+fn new(args: &NewArgs) -> Result<String> {
+    let inputs = [&args.embeddings, &args.contexts, &args.features];
+    let inputs = inputs.into_iter().filter_map(Option::as_deref);
+    protect_inputs(&[("-o", Some(&args.output))], inputs)?;
+    let model = create(&CreateRequest {
+        space: args.space.clone(),
+        contexts: args.contexts.clone(),
+        id: args.id.clone(),
+        features: args.features.as_deref().map(read_schema).transpose()?,
+        embeddings: args.embeddings.clone(),
+        objective: args.objective,
+        oracle: args.oracle.0.clone(),
+        seed: args.seed,
+    })?;
+    output::write(&args.output, &model.save())?;
+    let spec = model.spec();
+    let schema = spec.features.iter();
+    let names: Vec<&str> = schema
+        .flat_map(|schema| schema.fields().map(|(name, _)| name))
+        .collect();
+    Ok(format!(
+        "A model over {} for {}, which decides at random until it learns.\n{}\nThe model is in {}.\n",
+        spec.space,
+        spec.objective,
+        if names.is_empty() {
+            "It has no features, so it decides alike for all: name a table of contexts with --contexts.".to_owned()
+        } else {
+            format!("Features: {}.", names.join(", "))
+        },
+        args.output.display()
+    ))
+}
+
+fn show(args: &ShowArgs) -> Result<String> {
     let plot = Plot::of(args.plot.as_deref())?;
     let request = DescribeRequest {
         model: args.model.clone(),
@@ -123,7 +209,6 @@ fn section(args: &ShowArgs, found: &ModelDescription) -> Section {
 
 /// A curve in letters: the prediction from the least action to the greatest.
 fn drawn(curve: &Curve, objective: Objective) -> String {
-    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let digits = objective.decimals();
     let mut text = format!(
         "\n{}: best {}, predicted {} {:.digits$}\n",
@@ -132,10 +217,20 @@ fn drawn(curve: &Curve, objective: Objective) -> String {
         objective.noun(),
         curve.best_predicted
     );
-    let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) else {
-        return text;
+    text += &bars("", &curve.points, digits);
+    for (place, points) in curve.along.iter().enumerate() {
+        text += &bars(&format!("coordinate {}: ", place + 1), points, digits);
+    }
+    text
+}
+
+/// Predictions as bars between the first and the last action, with the least and the greatest prediction beside them.
+fn bars(name: &str, points: &[(f64, f64)], digits: usize) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+        return String::new();
     };
-    let values = || curve.points.iter().map(|(_, value)| *value);
+    let values = || points.iter().map(|(_, value)| *value);
     let (low, high) = (
         values().fold(f64::INFINITY, f64::min),
         values().fold(f64::NEG_INFINITY, f64::max),
@@ -148,24 +243,25 @@ fn drawn(curve: &Curve, objective: Objective) -> String {
         };
         BARS[((share * BARS.len() as f64) as usize).min(BARS.len() - 1)]
     };
-    text.extend(values().map(bar));
+    let drawn: String = values().map(bar).collect();
     let ends = (short(first.0), short(last.0));
-    let between = curve
-        .points
-        .len()
-        .saturating_sub(ends.0.len() + ends.1.len());
-    text += &format!(
-        "  {low:.digits$} to {high:.digits$}\n{}{}{}\n",
+    let between = points.len().saturating_sub(ends.0.len() + ends.1.len());
+    format!(
+        "{name}{drawn}  {low:.digits$} to {high:.digits$}\n{}{}{}{}\n",
+        " ".repeat(name.chars().count()),
         ends.0,
         " ".repeat(between),
         ends.1
-    );
-    text
+    )
 }
 
 fn best(curve: &Curve) -> String {
     match &curve.best {
-        egret::AnyAction::Number(value) => short(*value),
+        AnyAction::Number(value) => short(*value),
+        AnyAction::Vector(vector) => {
+            let coordinates: Vec<String> = vector.iter().map(|value| short(*value)).collect();
+            format!("[{}]", coordinates.join(", "))
+        }
         other => other.to_string(),
     }
 }

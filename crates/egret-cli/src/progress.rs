@@ -6,9 +6,12 @@ use egret_jobs::{Progress, Step};
 use egret_lab::Progress as StudyProgress;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar for a job on the terminal, if there is one to look at.
+use crate::interrupt::Listener;
+
+/// A bar for a job on the terminal, if there is one to look at. Ctrl-C ends the job.
 pub struct JobBar {
     bar: ProgressBar,
+    ctrl_c: Listener,
 }
 
 impl JobBar {
@@ -23,7 +26,10 @@ impl JobBar {
                 .with_style(style("{msg} {wide_bar} {percent}% {eta}"))
                 .with_message(message)
         };
-        Self { bar }
+        Self {
+            bar,
+            ctrl_c: Listener::new(),
+        }
     }
 }
 
@@ -49,7 +55,10 @@ impl Progress for JobBar {
                 self.bar.set_position(done as u64);
             }
         }
-        ControlFlow::Continue(())
+        match self.ctrl_c.is_stopped() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     }
 }
 

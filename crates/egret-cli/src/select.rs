@@ -8,11 +8,12 @@ use egret_jobs::train::CandidateRequest;
 use egret_report::{Section, output};
 
 use crate::evaluate::{ForestRow, forest};
+use crate::interrupt;
 use crate::plot::Plot;
 use crate::progress::JobBar;
 use crate::report_format::FormatArgs;
 use crate::training_args::{
-    MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
+    ESTIMATED, MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
 };
 
 /// What `egret select` is told.
@@ -83,6 +84,9 @@ pub fn select(args: &SelectArgs) -> Result<String> {
         seed: args.training.seed,
         level: args.level,
     };
+    interrupt::keeps(|| {
+        "no model was written, and candidates begin anew: run the same command again, or with fewer of them".to_owned()
+    });
     let bar = JobBar::new("reading the log", args.format.for_machines());
     let (model, report) = run(&request, &bar)?;
     drop(bar);
@@ -98,13 +102,13 @@ pub fn select(args: &SelectArgs) -> Result<String> {
                 note: row.standing.words(),
             })
             .collect();
-        let picture = forest(
+        let chart = forest(
             "Candidates on held-out events",
             report.objective,
             &rows,
             args.level,
-        )?;
-        let pictures = vec![("candidates", picture)];
+        );
+        let pictures = vec![("candidates", chart.draw()?)];
         plot.write("egret select", vec![section(args, &report)], pictures)?;
     }
     let candidates = &report.candidates;
@@ -177,6 +181,7 @@ fn section(args: &SelectArgs, report: &SelectReport) -> Section {
         rows: rows.collect(),
         after: [
             Some(format!("{}.", report.sentence)),
+            args.log.estimate_density.then(|| ESTIMATED.to_owned()),
             differing(report.features.as_ref()),
             Some(
                 "A validation error is squared and of the method's own making: compare it within a method only."

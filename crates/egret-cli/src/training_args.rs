@@ -3,7 +3,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
-use egret::{FeatureCounts, OracleSpec};
+use egret::{FeatureCounts, FeatureSchema, OracleSpec};
+use egret_jobs::LogSource;
 use egret_jobs::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
 use egret_offline::{Criterion, PointMasses, ServedPolicy, TrainingMethod};
 
@@ -16,6 +17,9 @@ use crate::log_args::LogArgs;
 pub struct TrainingLogArgs {
     #[command(flatten)]
     pub log: LogArgs,
+    /// Estimate how likely the log's actions were, where that was not logged: an assumption, never called reliable
+    #[arg(long, conflicts_with_all = ["density", "density_per_unit"])]
+    pub estimate_density: bool,
     /// How named features become numbers: a feature schema as JSON [default: inferred from the log]
     #[arg(long, value_name = "FILE")]
     pub features: Option<PathBuf>,
@@ -32,19 +36,24 @@ impl TrainingLogArgs {
     }
 
     pub fn source(&self) -> Result<TrainingLog> {
-        let features = self.features.as_deref().map(|file| {
-            let text = fs::read_to_string(file)
-                .with_context(|| format!("--features: cannot read {}", file.display()))?;
-            serde_json::from_str(&text)
-                .with_context(|| format!("--features: {} is not a feature schema", file.display()))
-        });
         Ok(TrainingLog {
-            log: self.log.source(),
+            log: LogSource {
+                estimate_density: self.estimate_density,
+                ..self.log.source()
+            },
             space: None,
-            features: features.transpose()?,
+            features: self.features.as_deref().map(read_schema).transpose()?,
             embeddings: self.embeddings.clone(),
         })
     }
+}
+
+/// The feature schema in a file.
+pub fn read_schema(file: &Path) -> Result<FeatureSchema> {
+    let text = fs::read_to_string(file)
+        .with_context(|| format!("--features: cannot read {}", file.display()))?;
+    serde_json::from_str(&text)
+        .with_context(|| format!("--features: {} is not a feature schema", file.display()))
 }
 
 /// What `--help` says of oracles.
@@ -216,6 +225,9 @@ impl TrainingArgs {
         }
     }
 }
+
+/// What is said where densities were estimated.
+pub const ESTIMATED: &str = "The densities of the log were estimated from it (--estimate-density): what rests on them is an assumption.";
 
 /// What a log holds, in words.
 pub fn counted(counts: &Counts) -> String {

@@ -80,7 +80,12 @@ const BATCH: usize = 4_096;
 
 /// Audits the log.
 pub fn audit(request: &AuditRequest, progress: &dyn Progress) -> Result<AuditReport, JobError> {
-    let log = request.log.open()?;
+    if request.log.estimate_density {
+        let problem =
+            "an audit tests the densities that a log states, and these would be estimated";
+        return Err(JobError::request("estimate_density", problem));
+    }
+    let log = request.log.open(progress)?;
     for_kind!(log.kind, A => audit_kind::<A>(request, log, progress))
 }
 

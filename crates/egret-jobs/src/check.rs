@@ -141,7 +141,8 @@ impl Whole {
                 .push("No row has an outcome: name its column with --reward or --loss.".to_owned());
         }
         if self.densities == 0 {
-            let why = "No row has a density: no other policy can be evaluated from this log, and nothing can be audited.";
+            let why = "No row has a density: no other policy can be evaluated from this log, and nothing can be audited. \
+                       `egret ope --estimate-density` estimates densities from it, which is an assumption and never reliable.";
             remarks.push(why.to_owned());
         }
         match &self.space {

@@ -99,7 +99,7 @@ pub(crate) fn format_of(
 ) -> Result<Format, JobError> {
     let known = asked.or_else(|| Format::of_name(output));
     known
-        .filter(|format| *format != Format::Csv)
+        .filter(|format| !matches!(format, Format::Csv | Format::Arrow))
         .ok_or_else(|| {
             let problem = format!(
                 "{}: end the name in .parquet, .jsonl or .dsjson, or give the format",

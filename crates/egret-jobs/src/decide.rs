@@ -212,6 +212,24 @@ pub(crate) fn contexts_of(
         .collect())
 }
 
+/// All contexts of a table by the names of their columns, whatever a model makes of them.
+pub(crate) fn named_contexts(table: &Path, id: Option<&str>) -> Result<Vec<Context>, JobError> {
+    let request = DecideRequest {
+        id: id.map(str::to_owned),
+        ..DecideRequest::new("", ContextSource::Table(table.to_owned()))
+    };
+    let schema = FeatureSchema::new();
+    let mut rows = Rows::open(&request, Some(&schema))?;
+    let mut contexts = Vec::new();
+    loop {
+        let batch = rows.next_batch()?;
+        if batch.is_empty() {
+            return Ok(contexts);
+        }
+        contexts.extend(batch.into_iter().map(|row| row.context));
+    }
+}
+
 /// A request for a decision.
 struct Row {
     context: Context,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egret::{AnyAction, Context, FieldKind, Item, Settings, Space, for_kind};
+use egret::{AnyAction, Context, FieldKind, Item, Settings, Space, Vector, for_kind};
 use serde::{Deserialize, Serialize};
 
 use crate::decide::{ContextSource, contexts_of};
@@ -76,6 +76,8 @@ pub struct Curve {
     pub best_predicted: f64,
     /// (action, prediction) over an interval or the items; empty for vectors.
     pub points: Vec<(f64, f64)>,
+    /// In a box, for each coordinate: (coordinate, prediction) from end to end, with the others as in the best action.
+    pub along: Vec<Vec<(f64, f64)>>,
 }
 
 /// Actions of a curve.
@@ -98,6 +100,17 @@ pub fn describe(request: &DescribeRequest) -> Result<ModelDescription, JobError>
         let best = model.best(&context)?;
         let best_predicted = model.predict(&context, std::slice::from_ref(&best))?[0];
         let predicted = model.predict(&context, &actions)?;
+        let sides = 0..sides_of(&spec.space).len();
+        let along = sides
+            .map(|side| {
+                let actions = along(&spec.space, &best, side);
+                let moved: Vec<AnyAction> =
+                    actions.iter().map(|(_, action)| action.clone()).collect();
+                let predicted = model.predict(&context, &moved)?;
+                let places = actions.into_iter().map(|(place, _)| place);
+                Ok(places.zip(predicted).collect())
+            })
+            .collect::<Result<_, JobError>>()?;
         let place = |action: &AnyAction| match action {
             AnyAction::Number(value) => *value,
             AnyAction::Item(Item(index)) => f64::from(*index),
@@ -105,6 +118,7 @@ pub fn describe(request: &DescribeRequest) -> Result<ModelDescription, JobError>
         };
         Ok(Curve {
             points: actions.iter().map(place).zip(predicted).collect(),
+            along,
             context,
             best,
             best_predicted,
@@ -164,6 +178,29 @@ fn shown(space: &Space) -> Vec<AnyAction> {
             None => Vec::new(),
         },
     }
+}
+
+fn sides_of(space: &Space) -> &[(f64, f64)] {
+    match space {
+        Space::Box { sides } => sides,
+        _ => &[],
+    }
+}
+
+/// Actions of a box that differ from one in a single coordinate, each with that coordinate.
+fn along(space: &Space, from: &AnyAction, side: usize) -> Vec<(f64, AnyAction)> {
+    let AnyAction::Vector(from) = from else {
+        return Vec::new();
+    };
+    let (low, high) = sides_of(space)[side];
+    let at = |part: usize| {
+        let place = low + (high - low) * part as f64 / (POINTS - 1) as f64;
+        let mut moved = from.to_vec();
+        moved[side] = place.clamp(low, high);
+        let moved = Vector::new(&moved).ok()?;
+        Some((place, moved.into()))
+    };
+    (0..POINTS).filter_map(at).collect()
 }
 
 fn words(kind: &FieldKind) -> String {

@@ -58,12 +58,16 @@ pub fn go_on(
     if request.batch == 0 {
         return Err(JobError::request("batch", "0: give 1 or more"));
     }
+    if request.log.estimate_density {
+        let problem = "a model that goes on learning uses no densities: leave it out";
+        return Err(JobError::request("estimate_density", problem));
+    }
     let mut model = load_model(&request.model)?;
     let (space, objective) = (model.spec().space.clone(), model.spec().objective);
     let schema = model.spec().features.clone();
     let mut source = request.log.clone();
     source.mapping.space.get_or_insert_with(|| space.clone());
-    let mut log = source.open()?;
+    let mut log = source.open(progress)?;
     let batches_before = model.batches_learned();
     let mut counts = Counts::default();
     let (mut squares, mut next_event) = (0.0, model.next_event());

@@ -9,6 +9,7 @@
 //! | what is in the log?                                  | [`summarize`](summarize::summarize), [`head`](head::head) |
 //! | which rows of the log are bad?                       | [`check`](check::check)                    |
 //! | which column of a table is what?                     | [`propose`](propose::propose)              |
+//! | a model before there is a log                        | [`create`](create::create)                 |
 //! | what would the model do for these contexts?          | [`decide`](decide::decide)                 |
 //! | what is in a model?                                  | [`describe`](describe::describe)           |
 //! | what does a model become with later events?          | [`go_on`](go_on::go_on)                    |
@@ -22,10 +23,12 @@ pub mod audit;
 pub mod check;
 mod confidence;
 pub mod convert;
+pub mod create;
 pub mod decide;
 mod density_units;
 pub mod describe;
 mod error;
+mod estimated_density;
 pub mod evaluate;
 mod event_numbers;
 pub mod go_on;

@@ -4,6 +4,7 @@ use egret::{Context, Kind, Objective, Space};
 use egret_log::{Reader, Record, Skipped};
 
 use crate::error::{JobError, Place};
+use crate::estimated_density::EstimatedDensity;
 use crate::progress::{Progress, Step, tell, tell_rows};
 
 /// The records of a log. The first is read at once, for its space and its kind of action.
@@ -20,11 +21,15 @@ pub(crate) struct LogReader {
     /// What densities of the first file were multiplied by: 1 unless they are per unit.
     pub unit: f64,
     rows: u64,
+    estimated: Option<EstimatedDensity>,
 }
 
 impl LogReader {
-    /// Reads the first record; an error where there is none.
-    pub(crate) fn new(mut reader: Reader) -> Result<Self, JobError> {
+    /// Reads the first record; an error where there is none. Records have these densities, if they are given.
+    pub(crate) fn new(
+        mut reader: Reader,
+        estimated: Option<EstimatedDensity>,
+    ) -> Result<Self, JobError> {
         let first = reader.next().transpose()?;
         let first = first.ok_or_else(|| JobError::Log("the log holds no record".to_owned()))?;
         Ok(Self {
@@ -36,6 +41,7 @@ impl LogReader {
             first: Some(first),
             reader,
             rows: 0,
+            estimated,
         })
     }
 
@@ -56,14 +62,17 @@ impl LogReader {
                 record.map(|record| (place_of(&self.reader), record))
             }
         };
-        if next.is_some() {
-            self.rows += 1;
-            tell_rows(progress, self.rows, || self.reader.progress())?;
-        } else {
+        let Some((place, mut record)) = next else {
             // Short logs are told of too, and can be cancelled.
             tell(progress, Step::Read(1.0))?;
+            return Ok(None);
+        };
+        if let Some(estimated) = &self.estimated {
+            estimated.set(self.rows, &place, &mut record)?;
         }
-        Ok(next)
+        self.rows += 1;
+        tell_rows(progress, self.rows, || self.reader.progress())?;
+        Ok(Some((place, record)))
     }
 
     /// How many features the first record has; before it is taken.

@@ -1,22 +1,27 @@
 use std::path::PathBuf;
 
-use egret_log::{LogMapping, OnBad, Reader};
+use egret_log::{LogMapping, NO_DENSITY, OnBad, Reader};
 use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
+use crate::estimated_density::EstimatedDensity;
 use crate::log_reader::LogReader;
+use crate::progress::Progress;
 
 /// Which log a job reads.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogSource {
-    /// Files of Parquet, CSV, JSON lines or dsjson, and folders of them, in order; `-` is the standard input.
+    /// Files of Parquet, Arrow, CSV, JSON lines or dsjson, and folders of them, in order; `-` is the standard input.
     pub paths: Vec<PathBuf>,
     /// Bad rows are skipped and written to this file. Without it the first bad row is an error.
     pub skip_bad: Option<PathBuf>,
     /// Which columns are what, and the action space, where the files do not say it. What it leaves open, a file of TOML
     /// beside the log may say.
     pub mapping: LogMapping,
+    /// Estimate the densities of actions from the log itself, and pass over those that it states. What rests on them is
+    /// never called reliable. Evaluation, training and selection heed it.
+    pub estimate_density: bool,
 }
 
 impl LogSource {
@@ -46,11 +51,11 @@ impl LogSource {
             let checked = space.check();
             checked.map_err(|error| JobError::request("space", error))?;
         }
-        Ok(Reader::open_mapped(
-            &self.paths,
-            on_bad,
-            self.mapping.clone(),
-        )?)
+        let mut mapping = self.mapping.clone();
+        if self.estimate_density {
+            mapping.density = Some(NO_DENSITY.to_owned());
+        }
+        Ok(Reader::open_mapped(&self.paths, on_bad, mapping)?)
     }
 
     /// Whether the files can be looked into before they are read: a pipe cannot.
@@ -61,8 +66,24 @@ impl LogSource {
         })
     }
 
-    /// Opens the log and looks at its first record.
-    pub(crate) fn open(&self) -> Result<LogReader, JobError> {
-        LogReader::new(self.reader()?)
+    /// Opens the log and looks at its first record. Densities that are to be estimated are so first, from all of the log.
+    pub(crate) fn open(&self, progress: &dyn Progress) -> Result<LogReader, JobError> {
+        let estimated = match self.estimate_density {
+            true => Some(self.estimated(progress)?),
+            false => None,
+        };
+        LogReader::new(self.reader()?, estimated)
+    }
+
+    fn estimated(&self, progress: &dyn Progress) -> Result<EstimatedDensity, JobError> {
+        if !self.can_be_read_twice() {
+            let problem = "the log is read twice for it, and a pipe cannot be: save it as a file";
+            return Err(JobError::request("estimate_density", problem));
+        }
+        let past_bad_rows = Self {
+            skip_bad: None,
+            ..self.clone()
+        };
+        EstimatedDensity::of(past_bad_rows.reader()?, self.skip_bad.is_some(), progress)
     }
 }

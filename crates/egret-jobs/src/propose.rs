@@ -420,7 +420,8 @@ impl Guess {
         let Some(column) = column else {
             self.ask(
                 "which column is the density of the action? density = \"NAME\". Without densities no other policy can be evaluated \
-                 from this log; density = \"none\" says so, and `egret learn --method dm` still learns from it",
+                 from this log; density = \"none\" says so, `egret learn --method dm` still learns from it, and --estimate-density \
+                 estimates them",
             );
             return;
         };

@@ -107,7 +107,7 @@ pub fn select(
 ) -> Result<(AnyModel, SelectReport), JobError> {
     request.split.checked(request.seed)?;
     confidence(request.level)?;
-    let log = request.from.open()?;
+    let log = request.from.open(progress)?;
     for_kind!(log.kind(), A => select_kind(request, log.read::<A>(progress)?, progress))
 }
 
@@ -149,7 +149,11 @@ fn select_kind<A: ActionKind>(
     })?;
     let model = selection.model(Settings::default().with_seed(request.seed))?;
     let report = SelectReport {
-        candidates: report_rows(&selection, &spec.objective),
+        candidates: report_rows(
+            &selection,
+            &spec.objective,
+            request.from.log.estimate_density,
+        ),
         objective: spec.objective,
         counts,
         features,
@@ -162,6 +166,7 @@ fn select_kind<A: ActionKind>(
 fn report_rows<A: ActionKind>(
     selection: &Selection<A>,
     objective: &Objective,
+    estimated_densities: bool,
 ) -> Vec<CandidateRow> {
     let entries = selection.entries.iter().enumerate();
     entries
@@ -173,6 +178,10 @@ fn report_rows<A: ActionKind>(
                 behind,
                 ..
             } = entry.value.clone().in_units(objective);
+            let verdict = match estimated_densities {
+                true => interval.verdict.clone().with_estimated_densities(),
+                false => interval.verdict.clone(),
+            };
             CandidateRow {
                 candidate: entry.candidate.name(),
                 policy: entry.candidate.training.policy.to_string(),
@@ -189,7 +198,7 @@ fn report_rows<A: ActionKind>(
                 mean_weight: interval.mean_weight,
                 standing,
                 settles_after: behind.and_then(|behind| behind.events_to_settle()),
-                verdict: interval.verdict.words,
+                verdict: verdict.words,
                 winner: place == selection.winner,
             }
         })

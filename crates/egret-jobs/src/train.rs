@@ -96,7 +96,7 @@ pub fn train(
 ) -> Result<(AnyModel, TrainReport), JobError> {
     request.split.checked(request.seed)?;
     confidence(request.level)?;
-    let log = request.from.open()?;
+    let log = request.from.open(progress)?;
     for_kind!(log.kind(), A => train_kind(request, log.read::<A>(progress)?, progress))
 }
 
@@ -147,7 +147,13 @@ fn train_kind<A: ActionKind>(
     };
     let examples = (observed, largest_inverses.as_slice());
     let tested = tested(request, spec, examples, &rows, candidate, trained)?;
-    report.tested = tested.map(|tested| tested.in_units(&spec.objective));
+    report.tested = tested.map(|mut tested| {
+        if request.from.log.estimate_density {
+            let verdict = tested.interval.verdict;
+            tested.interval.verdict = verdict.with_estimated_densities();
+        }
+        tested.in_units(&spec.objective)
+    });
     Ok((model.with_next_event(next_event).into(), report))
 }
 

@@ -6,6 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::input::Input;
 
+/// How a file of Arrow begins.
+pub(crate) const ARROW_FILE: &[u8] = b"ARROW1";
+/// How a stream of Arrow begins.
+const ARROW_STREAM: &[u8] = b"\xff\xff\xff\xff";
+/// How Feather began before it was a file of Arrow.
+pub(crate) const FEATHER_1: &[u8] = b"FEA1";
+
 /// How a file holds records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -17,6 +24,8 @@ pub enum Format {
     JsonLines,
     /// dsjson, as Vowpal Wabbit reads it.
     DsJson,
+    /// Arrow's own format: a file, which Feather is too, or a stream. It is read, and not written.
+    Arrow,
     /// CSV with a line of names: read with a [`LogMapping`](crate::LogMapping), and not written.
     Csv,
 }
@@ -37,6 +46,7 @@ impl Format {
             "jsonl" | "ndjson" => Some(Self::JsonLines),
             "dsjson" => Some(Self::DsJson),
             "csv" | "tsv" => Some(Self::Csv),
+            "arrow" | "arrows" | "feather" | "ipc" => Some(Self::Arrow),
             _ => None,
         }
     }
@@ -53,6 +63,12 @@ impl Format {
     pub(crate) fn of_bytes(start: &[u8]) -> Self {
         if start.starts_with(b"PAR1") {
             return Self::Parquet;
+        }
+        if [ARROW_FILE, ARROW_STREAM, FEATHER_1]
+            .iter()
+            .any(|word| start.starts_with(word))
+        {
+            return Self::Arrow;
         }
         let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
         let start = start.trim_ascii_start();

@@ -1,4 +1,4 @@
-//! The log of egret's decisions, and logs from elsewhere: Parquet, CSV, JSON lines, dsjson.
+//! The log of egret's decisions, and logs from elsewhere: Parquet, Arrow, CSV, JSON lines, dsjson.
 //!
 //! | you want                                       | type                                           |
 //! |------------------------------------------------|------------------------------------------------|
@@ -47,7 +47,7 @@ mod table_reader;
 mod writer;
 
 pub use format::Format;
-pub use mapping::{LogMapping, ValueRange, ValueRangeError, nearest, unit_of};
+pub use mapping::{LogMapping, NO_DENSITY, ValueRange, ValueRangeError, nearest, unit_of};
 pub use merge::Merge;
 pub use output_file::OutputFile;
 pub use reader::{OnBad, ReadError, Reader, Skipped};

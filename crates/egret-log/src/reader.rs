@@ -15,7 +15,7 @@ use crate::json::{
 };
 use crate::mapping::{LogMapping, source::MappedSource};
 use crate::output_file::OutputFile;
-use crate::parquet::source::ParquetSource;
+use crate::parquet::source::BatchSource;
 use crate::record::{Record, RowError, bad_row::BadRow};
 use crate::table::{NOT_FROM_PIPES, OpenError, Table};
 
@@ -58,7 +58,7 @@ pub struct Skipped {
 }
 
 enum Source {
-    Parquet(Box<ParquetSource>),
+    Batches(Box<BatchSource>),
     Lines(Box<LineSource<Record>>),
     Mapped(Box<MappedSource>),
 }
@@ -109,7 +109,7 @@ impl Reader {
     pub fn progress(&self) -> f64 {
         let current = self.source.as_ref().map_or(0.0, |(_, size, source)| {
             let share = match source {
-                Source::Parquet(source) => source.progress(),
+                Source::Batches(source) => source.progress(),
                 Source::Lines(source) => source.progress(),
                 Source::Mapped(source) => source.progress(),
             };
@@ -121,7 +121,7 @@ impl Reader {
     /// The place of the record that was read last in its file, from 1.
     pub fn row(&self) -> u64 {
         match &self.source {
-            Some((_, _, Source::Parquet(source))) => source.row(),
+            Some((_, _, Source::Batches(source))) => source.row(),
             Some((_, _, Source::Lines(source))) => source.row(),
             Some((_, _, Source::Mapped(source))) => source.row(),
             None => 0,
@@ -222,7 +222,7 @@ impl Reader {
                 continue;
             };
             let next = match source {
-                Source::Parquet(source) => source.next(),
+                Source::Batches(source) => source.next(),
                 Source::Lines(source) => {
                     source.next().map_err(|error| ReadError::io(file, error))?
                 }
@@ -275,8 +275,8 @@ impl Reader {
             return as_table(Table::open_as(path, format));
         }
         if named == Some(Format::Parquet) {
-            let source = ParquetSource::open(File::open(path).map_err(io)?).map_err(refused)?;
-            return Ok(Source::Parquet(Box::new(source)));
+            let source = BatchSource::parquet(File::open(path).map_err(io)?).map_err(refused)?;
+            return Ok(Source::Batches(Box::new(source)));
         }
         // Once: a pipe cannot be opened again.
         let mut input = Input::open(path).map_err(io)?;
@@ -289,10 +289,18 @@ impl Reader {
                 return Err(refused(RowError::Unreadable(NOT_FROM_PIPES.to_owned())));
             }
             Format::Parquet if !mapping.names_columns() => {
-                let source = ParquetSource::open(File::open(path).map_err(io)?).map_err(refused)?;
-                return Ok(Source::Parquet(Box::new(source)));
+                let source =
+                    BatchSource::parquet(File::open(path).map_err(io)?).map_err(refused)?;
+                return Ok(Source::Batches(Box::new(source)));
             }
             Format::Parquet => return as_table(Table::open_as(path, format)),
+            Format::Arrow if mapping.names_columns() => {
+                return as_table(Table::of_input(input, format));
+            }
+            Format::Arrow => {
+                let source = BatchSource::arrow(input).map_err(refused)?;
+                return Ok(Source::Batches(Box::new(source)));
+            }
             Format::Csv => return as_table(Table::of_input(input, format)),
             Format::JsonLines if mapping.names_columns() => {
                 return as_table(Table::of_input(input, format));
@@ -548,7 +556,7 @@ pub enum ReadError {
     },
     /// Nothing to read.
     #[error(
-        "{} has no file that ends in .parquet, .jsonl or .dsjson, and no .csv whose columns are named: name them with --action \
+        "{} has no file that ends in .parquet, .arrow, .feather, .jsonl or .dsjson, and no .csv whose columns are named: name them with --action \
          and the like, or let `egret log init FILE` propose it",
         folder.display()
     )]

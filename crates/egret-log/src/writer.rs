@@ -51,12 +51,12 @@ impl Writer {
     pub fn create(path: impl AsRef<Path>, format: Format) -> Result<Self, WriteError> {
         let path = path.as_ref();
         let sink = match format {
-            Format::Csv => {
+            Format::Csv | Format::Arrow => {
                 return Err(WriteError::Io {
                     file: path.to_owned(),
                     source: io::Error::new(
                         io::ErrorKind::Unsupported,
-                        "records are not written as CSV: choose Parquet or JSON lines",
+                        "records are written as Parquet, JSON lines or dsjson: choose one of them",
                     ),
                 });
             }

@@ -8,14 +8,16 @@
 //! | check that a log is correct                   | [`Auditor`]                                                  |
 //! | fit an oracle to a log                        | [`TrainingCandidate`], or [`Training`] epoch by epoch        |
 //! | choose among fitted oracles                   | [`Selection`]                                                |
+//! | weigh a log without densities                 | [`LoggingDensity`], an assumption                            |
 //!
 //! Each folder uses only those above it: `weighted_events`, `estimator`, `sums`, `policy`, `interval`, `evaluation`,
-//! `audit`, `training`, `selection`.
+//! `audit`, `training`, `selection`, `logging_density`.
 
 mod audit;
 mod estimator;
 mod evaluation;
 mod interval;
+mod logging_density;
 mod policy;
 mod selection;
 mod sums;
@@ -37,6 +39,7 @@ pub use evaluation::{
 pub use interval::{
     Confidence, IntervalKind, LowerMean, PathPoint, UnknownInterval, running_intersection,
 };
+pub use logging_density::{LoggingDensity, LoggingDensityError, Played};
 pub use policy::{
     BestOf, Candidate, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, KernelShape,
     PointPolicy, Policy, PolicyBuffers, PolicyError, PolicySeed, UniformPolicy, expected_loss,

@@ -1,4 +1,4 @@
-use egret::Objective;
+use egret::{Direction, Objective};
 use egret_jobs::evaluate::{EvaluateReport, EvaluationRow, WeightHistogram};
 use egret_report::numerals::percent;
 use egret_report::{
@@ -25,6 +25,7 @@ pub fn all(report: &EvaluateReport) -> Result<Vec<(&'static str, Picture)>, Char
             if rows.is_empty() {
                 return Ok(());
             }
+            let are_differences = rows[0].logged.is_none();
             let rows = rows.into_iter().map(|row| ForestRow {
                 label: label(row),
                 series: &row.interval,
@@ -32,8 +33,16 @@ pub fn all(report: &EvaluateReport) -> Result<Vec<(&'static str, Picture)>, Char
                 note: "",
             });
             let rows: Vec<ForestRow<'_>> = rows.collect();
-            let picture = forest(title, report.objective, &rows, report.level)?;
-            pictures.push((name, picture));
+            let mut chart = forest(title, report.objective, &rows, report.level);
+            if are_differences {
+                chart.axis = Axis::linear(format!("difference of {}", mean_of(report.objective)));
+                chart.reference = Some(0.0);
+                chart.sides = Some(match report.objective.direction() {
+                    Direction::Maximize => ("worse".to_owned(), "better".to_owned()),
+                    Direction::Minimize => ("better".to_owned(), "worse".to_owned()),
+                });
+            }
+            pictures.push((name, chart.draw()?));
             Ok(())
         };
     draw("policies", "Value of each policy", values, &named)?;
@@ -88,7 +97,7 @@ pub fn forest(
     objective: Objective,
     rows: &[ForestRow<'_>],
     level: f64,
-) -> Result<Picture, ChartError> {
+) -> IntervalChart {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
         if !names.contains(&row.series) {
@@ -119,7 +128,7 @@ pub fn forest(
             chart.rows[place].values[series] = Some(ConfidenceInterval { low, point, high });
         }
     }
-    chart.draw()
+    chart
 }
 
 /// The name of an axis of values.

@@ -13,10 +13,10 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clap::Args;
 use egret::{Direction, Objective};
-use egret_jobs::NamedPolicy;
 use egret_jobs::evaluate::{
     EvaluateReport, EvaluateRequest, EvaluationRow, FurtherOutcome, PartsBy, Predictions, evaluate,
 };
+use egret_jobs::{LogSource, NamedPolicy};
 use egret_offline::{Estimator, IntervalKind, VerdictKind};
 use egret_report::Section;
 use egret_report::numerals::{percent, thousands};
@@ -31,6 +31,9 @@ use crate::report_format::FormatArgs;
 pub struct OpeArgs {
     #[command(flatten)]
     log: LogArgs,
+    /// Estimate how likely the log's actions were, where that was not logged: an assumption, never called reliable
+    #[arg(long, conflicts_with_all = ["density", "density_per_unit"])]
+    estimate_density: bool,
     /// A policy to evaluate; may be given many times (see below)
     #[arg(long = "policy", short, value_name = "POLICY", required = true)]
     policies: Vec<NamedPolicy>,
@@ -197,7 +200,10 @@ fn request(args: &OpeArgs) -> Result<EvaluateRequest> {
         "--wide has no effect on --json and --csv, which have all columns"
     );
     Ok(EvaluateRequest {
-        log: args.log.source(),
+        log: LogSource {
+            estimate_density: args.estimate_density,
+            ..args.log.source()
+        },
         policies: args.policies.clone(),
         estimators: args.estimators.clone(),
         intervals: args.intervals.clone(),

@@ -4,8 +4,12 @@ mod peers;
 mod run;
 mod worlds;
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result};
 use clap::Subcommand;
+
+use crate::interrupt;
 
 /// Experiments: the paper's, and your own.
 #[derive(Debug, Subcommand)]
@@ -43,6 +47,14 @@ pub fn lab(command: &LabCommand) -> Result<String> {
         LabCommand::Peers(args) => peers::peers(args),
         LabCommand::Worlds(args) => worlds::worlds(args),
     }
+}
+
+/// What an interruption leaves of a study that keeps a journal of its runs.
+fn runs_are_kept(results: &Path) {
+    let results = results.display().to_string();
+    interrupt::keeps(move || {
+        format!("every run that was done is kept in {results}: the same command goes on from there")
+    });
 }
 
 /// Work is done on so many threads, or on as many as there are cores.

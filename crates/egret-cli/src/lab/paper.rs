@@ -14,7 +14,7 @@ use egret_lab::{
 use egret_report::output;
 use serde_json::{Value, json};
 
-use crate::lab::threads;
+use crate::lab::{runs_are_kept, threads};
 use crate::progress::StudyBar;
 
 /// What of the paper is run again.
@@ -166,6 +166,7 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
         what => args.results.join(what.name()),
     };
     output::make_folder(&folder)?;
+    runs_are_kept(&args.results);
     let at = |name: &str| folder.join(name);
     let kept = |name: &str| args.results.join(name);
     if subjects.contains(&Subject::Table1) {

@@ -10,7 +10,7 @@ use egret_lab::{
 use egret_report::output;
 use serde_json::json;
 
-use crate::lab::threads;
+use crate::lab::{runs_are_kept, threads};
 use crate::progress::StudyBar;
 
 /// Whose learners play.
@@ -105,6 +105,7 @@ pub fn peers(args: &PeersArgs) -> Result<String> {
     };
     let environments = environments(args)?;
     output::make_folder(&args.results)?;
+    runs_are_kept(&args.results);
     let journal = Journal::open(&args.results.join("journal.jsonl"))?;
     let study = PeerStudy {
         environments: &environments,

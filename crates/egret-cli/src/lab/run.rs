@@ -6,7 +6,7 @@ use egret_lab::{EXAMPLE_EXPERIMENT, Experiment, Journal, LearnerComparison, writ
 use egret_report::output;
 use serde_json::json;
 
-use crate::lab::threads;
+use crate::lab::{runs_are_kept, threads};
 use crate::progress::StudyBar;
 
 #[derive(Debug, Args)]
@@ -56,6 +56,7 @@ pub fn run(args: &RunArgs) -> Result<String> {
         }
     }
     output::make_folder(&results)?;
+    runs_are_kept(&results);
     let journal = Journal::open(&results.join("journal.jsonl"))?;
     let records = {
         let bar = StudyBar::new("runs", args.json);

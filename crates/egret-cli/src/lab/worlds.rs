@@ -11,7 +11,7 @@ use egret_lab::{
 use egret_report::output;
 use serde_json::json;
 
-use crate::lab::threads;
+use crate::lab::{runs_are_kept, threads};
 use crate::progress::StudyBar;
 
 /// Whose learners play beside egret's.
@@ -131,6 +131,7 @@ pub fn worlds(args: &WorldsArgs) -> Result<String> {
             .unwrap_or(if args.quick { 4_000 } else { 20_000 }) as usize,
     };
     output::make_folder(&args.results)?;
+    runs_are_kept(&args.results);
     let journal = Journal::open(&args.results.join("journal.jsonl"))?;
     let chosen = {
         let bar = StudyBar::new("settings", args.json || study.peers.is_none());

@@ -6,6 +6,7 @@ use egret_jobs::convert::{ConvertRequest, convert as run};
 use egret_report::numerals::thousands;
 
 use super::FormatName;
+use crate::interrupt;
 use crate::log_args::LogArgs;
 use crate::progress::JobBar;
 
@@ -42,6 +43,8 @@ pub fn convert(args: &ConvertArgs) -> Result<String> {
         format: args.format.map(Into::into),
         features: args.features.clone(),
     };
+    let output = args.output.display().to_string();
+    interrupt::keeps(move || format!("{output} was not written: run the same command again"));
     let report = run(&request, &JobBar::new("converting", args.json))?;
     if args.json {
         return Ok(serde_json::to_string(&report)? + "\n");

@@ -4,6 +4,8 @@ mod audit;
 mod coverage;
 mod decide;
 mod demo;
+mod guides;
+mod interrupt;
 mod lab;
 mod lab_run;
 mod lab_worlds;

@@ -1,6 +1,7 @@
 use std::fs;
 
 use crate::log::{log, refused, text};
+use crate::own_log::sales;
 use crate::{egret, folder, stdout};
 
 #[test]
@@ -24,6 +25,41 @@ fn it_knows_its_version() {
 #[test]
 fn completions_are_a_script() {
     assert!(stdout(egret(&["completions", "bash"])).contains("complete"));
+}
+
+#[test]
+fn the_manual_has_a_page_for_each_command() {
+    let out = folder("manual").join("man1");
+    let told = stdout(egret(&["man", text(&out)]));
+    assert!(told.contains("egret.1"), "{told}");
+    for (page, part) in [
+        ("egret.1", "egret\\-ope"),
+        ("egret-ope.1", "estimate\\-density"),
+        ("egret-log-check.1", "bad rows"),
+        ("egret-model-new.1", "objective"),
+    ] {
+        let page = fs::read_to_string(out.join(page)).expect(page);
+        assert!(
+            page.contains(".TH") && page.contains(part),
+            "{part}: {page}"
+        );
+    }
+    let errors = refused(&["man", "/dev/null/below"]);
+    assert!(
+        errors.contains("name a folder that can be written"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn pipes_have_no_colours() {
+    let (_, file) = sales("no-colours", 500);
+    stdout(egret(&["log", "init", text(&file)]));
+    let shown = stdout(egret(&["ope", text(&file), "--policy", "uniform"]));
+    assert!(
+        shown.contains("reliable") && !shown.contains('\x1b'),
+        "{shown:?}"
+    );
 }
 
 #[test]

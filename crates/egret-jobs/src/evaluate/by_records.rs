@@ -25,6 +25,7 @@ use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
 use crate::density_units;
 use crate::error::{JobError, Place};
+use crate::estimated_density::ASSUMPTION;
 use crate::log_reader::{LogReader, largest_inverse};
 use crate::policy_spec::{Bandwidth, NamedPolicy, PointSource, PolicySpec};
 use crate::progress::Progress;
@@ -41,7 +42,7 @@ pub(super) fn evaluate(
     checked: &Checked<'_>,
     progress: &dyn Progress,
 ) -> Result<EvaluateReport, JobError> {
-    let log = checked.request.log.open()?;
+    let log = checked.request.log.open(progress)?;
     let models = load_models(checked, log.space.as_deref())?;
     let scan = Scan {
         checked,
@@ -398,6 +399,9 @@ impl Scan<'_> {
             tally.observe(&mut events)?;
         }
         let mut remarks = self.checked.without_predictions();
+        if request.log.estimate_density {
+            remarks.push(ASSUMPTION.to_owned());
+        }
         let skipped = log.finish()?;
         if let Some(file) = skipped.file {
             remarks.push(format!(

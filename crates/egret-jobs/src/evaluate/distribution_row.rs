@@ -55,6 +55,7 @@ pub(super) fn of_policy(
             ess: found.effective,
             verdict_kind: match (doubt, found.is_reliable()) {
                 (Some(doubt), _) => doubt,
+                (None, true) if request.log.estimate_density => VerdictKind::Biased,
                 (None, true) => VerdictKind::Reliable,
                 (None, false) if 5.0 < found.largest_weight => VerdictKind::HeavyTails,
                 (None, false) => VerdictKind::TooFewEffective,

@@ -263,7 +263,8 @@ impl<'a> Checked<'a> {
         !matches!(
             request.predictions,
             Some(Predictions::Model(_) | Predictions::Fit)
-        ) && request.from_seq.is_none()
+        ) && !request.log.estimate_density
+            && request.from_seq.is_none()
             && request.to_seq.is_none()
             && request.parts.is_none()
             && request.outcomes.is_empty()

@@ -286,6 +286,9 @@ fn of_policy(
             if let Some(bandwidth) = evaluated[one].bandwidth {
                 estimate.verdict = estimate.verdict.smoothed(bandwidth);
             }
+            if checked.request.log.estimate_density {
+                estimate.verdict = estimate.verdict.with_estimated_densities();
+            }
             EvaluationRow::of_policy(&name, objective, estimate, caveat)
         })
         .collect();
@@ -377,6 +380,10 @@ fn differences(
             let asked = |found: &&Difference| checked.request.intervals.contains(&found.interval);
             rows.extend(report.differences.iter().filter(asked).map(|difference| {
                 let weights = &report.diagnostics;
+                let mut difference = difference.clone();
+                if checked.request.log.estimate_density {
+                    difference.verdict = difference.verdict.with_estimated_densities();
+                }
                 EvaluationRow::of_difference((&name, other), objective, difference, weights)
             }));
         }
@@ -456,10 +463,10 @@ impl EvaluationRow {
     fn of_difference(
         (policy, other): (&str, &str),
         objective: Objective,
-        difference: &Difference,
+        difference: Difference,
         weights: &[Diagnostics; 2],
     ) -> Self {
-        let difference = difference.clone().in_units(&objective.as_shares());
+        let difference = difference.in_units(&objective.as_shares());
         let worse = if weights[0].ess < weights[1].ess {
             &weights[0]
         } else {

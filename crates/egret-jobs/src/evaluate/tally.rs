@@ -200,6 +200,14 @@ impl LeftOut {
                 self.without_loss
             );
         }
+        if 0 < self.point_masses && self.point_masses == others {
+            return format!(
+                "none of the {} events has a density, so there is nothing to weigh: a log that does not say how likely its actions were \
+                 cannot tell what others would have done. Name their column with --density; if they were not kept, \
+                 --estimate-density estimates them from the log, which is an assumption and never called reliable",
+                self.point_masses
+            );
+        }
         let mut why = Vec::new();
         for (events, what) in [
             (

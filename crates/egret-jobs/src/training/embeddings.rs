@@ -5,7 +5,7 @@ use egret::EmbeddingRows;
 use crate::error::{JobError, Place};
 
 /// Reads a file with one line of numbers for each item.
-pub(super) fn read_embeddings(file: &Path) -> Result<EmbeddingRows, JobError> {
+pub(crate) fn read_embeddings(file: &Path) -> Result<EmbeddingRows, JobError> {
     let text = std::fs::read_to_string(file).map_err(|source| JobError::File {
         file: file.to_owned(),
         source,

@@ -12,6 +12,7 @@ pub use candidate_request::CandidateRequest;
 pub use open_log::Counts;
 pub use split_request::SplitRequest;
 
+pub(crate) use embeddings::read_embeddings;
 pub(crate) use open_log::{OpenLog, TrainingEvents};
 
 use std::path::PathBuf;
@@ -19,9 +20,9 @@ use std::path::PathBuf;
 use egret::{FeatureSchema, Space};
 use serde::{Deserialize, Serialize};
 
-use self::embeddings::read_embeddings;
 use crate::error::JobError;
 use crate::log_source::LogSource;
+use crate::progress::Progress;
 
 /// The log that is learned from.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -38,12 +39,12 @@ pub struct TrainingLog {
 }
 
 impl TrainingLog {
-    pub(crate) fn open(&self) -> Result<OpenLog, JobError> {
+    pub(crate) fn open(&self, progress: &dyn Progress) -> Result<OpenLog, JobError> {
         let mut log = self.log.clone();
         if self.space.is_some() {
             log.mapping.space.clone_from(&self.space);
         }
-        let reader = log.open()?;
+        let reader = log.open(progress)?;
         let space = match (&self.space, &reader.space) {
             (Some(space), _) => space.clone(),
             (None, Some(space)) => Space::clone(space),

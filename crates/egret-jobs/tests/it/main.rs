@@ -4,6 +4,7 @@ mod audit;
 mod check;
 mod convert;
 mod decide;
+mod estimated_density;
 mod evaluate;
 mod evaluate_fit;
 mod evaluate_parts;

@@ -325,7 +325,8 @@ fn what_is_missing_is_said_by_its_true_reason() {
     estimated.log.mapping.density = Some("none".to_owned());
     let masses = refused(estimated);
     assert!(
-        masses.contains("50 are point masses, without a density"),
+        masses.contains("none of the 50 events has a density")
+            && masses.contains("--estimate-density"),
         "{masses}"
     );
 }

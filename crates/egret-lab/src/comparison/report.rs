@@ -5,7 +5,9 @@ use egret_report::{
     LineChart, Page, Part, Section, Series,
 };
 
-use crate::comparison::{LearnerComparison, LearnerResult, Problem, Units, counted};
+use crate::comparison::{
+    LearnerComparison, LearnerResult, PairedStanding, Problem, Units, counted,
+};
 
 /// Percentile intervals over fewer seeds are clearly too narrow.
 const FEW_SEEDS: usize = 10;
@@ -241,8 +243,43 @@ impl LearnerComparison {
             header,
             words: 1,
             rows,
-            after: Vec::new(),
+            after: self.sentences(problem),
         }
+    }
+
+    /// Who is better than the baseline on a problem, and by how much.
+    fn sentences(&self, problem: &Problem) -> Vec<String> {
+        let units = Units::of(problem);
+        let (baseline, digits) = (&self.baseline, units.digits());
+        let of = |result: &LearnerResult| {
+            let learner = &result.learner;
+            let pair = problem.against(learner, baseline)?;
+            let difference = pair.difference;
+            let [mean, low, high] = [difference.mean, difference.low, difference.high]
+                .map(|losses| units.difference(losses));
+            // How much worse, where it is worse.
+            let by = |mean: f64, low: f64, high: f64| {
+                format!("by {mean:.digits$}, in [{low:.digits$}, {high:.digits$}]")
+            };
+            Some(match pair.standing {
+                PairedStanding::Win => {
+                    format!(
+                        "{learner} is better than {baseline}, {}.",
+                        by(mean, low, high)
+                    )
+                }
+                PairedStanding::Loss => {
+                    format!(
+                        "{learner} is worse than {baseline}, {}.",
+                        by(-mean, -high, -low)
+                    )
+                }
+                PairedStanding::Tie => {
+                    format!("{learner} and {baseline} are not told apart: either may be better.")
+                }
+            })
+        };
+        problem.results.iter().filter_map(of).collect()
     }
 
     fn row(&self, problem: &Problem, result: &LearnerResult, regret: bool) -> Vec<String> {
@@ -268,7 +305,12 @@ impl LearnerComparison {
                     .map(|losses| units.difference(losses));
                 row.push(format!("{mean:+.digits$}"));
                 row.push(format!("[{low:+.digits$}, {high:+.digits$}]"));
-                row.push(pair.standing.word().to_owned());
+                let standing = match pair.standing {
+                    PairedStanding::Win => "better",
+                    PairedStanding::Tie => "tie",
+                    PairedStanding::Loss => "worse",
+                };
+                row.push(standing.to_owned());
             }
             None => row.extend([String::new(), String::new(), String::new()]),
         }
@@ -405,7 +447,7 @@ mod tests {
         let names = figures(&page);
         assert_eq!(names, ["differences", "a__b__c-curves", "a__b__c-losses"]);
         let (text, html) = (page.text(), page.html());
-        for expected in ["+0.2500", "win", "0.1250", "1250.0"] {
+        for expected in ["+0.2500", "better", "by 0.2500", "0.1250", "1250.0"] {
             assert!(text.contains(expected), "no {expected} in {text}");
             assert!(html.contains(expected), "no {expected}");
         }
@@ -431,7 +473,7 @@ mod tests {
             "25.000",
             "+12.500",
             "6.250",
-            "win",
+            "good is better than base, by 12.500, in [12.500, 12.500].",
             "maximize:0,50",
         ] {
             assert!(text.contains(expected), "no {expected} in {text}");

@@ -77,7 +77,7 @@ pub struct LogMapping {
 }
 
 /// The word for a density that was not logged.
-pub(crate) const NO_DENSITY: &str = "none";
+pub const NO_DENSITY: &str = "none";
 
 impl LogMapping {
     /// From the text of a file.

@@ -91,6 +91,10 @@ impl Roles {
         match field::find(name, 0) {
             None => Role::Extra,
             Some(_) if self.column_of(name).is_some() => Role::Left,
+            // Whether a row has a density was said of all rows.
+            Some(_) if name == "propensity" && mapping.density.as_deref() == Some(NO_DENSITY) => {
+                Role::Left
+            }
             Some(place)
                 if matches!(FIELDS[place].access, Access::Context)
                     && !mapping.context.is_empty() =>
@@ -167,7 +171,8 @@ impl Roles {
             return Err(RowError::Unreadable(format!(
                 "no column is the density of the action: name it with --density; the file has {}. Without densities no other \
                  policy can be evaluated from the log and nothing can be audited; --density none reads it all the same, for \
-                 `egret log stats` and `egret learn --method dm`",
+                 `egret log stats` and `egret learn --method dm`, and `egret ope --estimate-density` estimates them, as an \
+                 assumption",
                 listed(columns)
             )));
         }

@@ -7,10 +7,12 @@
 //! | [`list_type`]     | what lists are                                                  |
 //! | [`writer`]        | gathers records into row groups and writes them                 |
 //! | [`table_column`]  | one column of a batch, and how to get a value out of it         |
-//! | [`source`]        | reads a file back, row by row                                   |
+//! | [`arrow_messages`] | checks the parts of Arrow's own files before they are decoded |
+//! | [`source`]        | reads a file back, row by row; Arrow's own files too, for their batches are the same |
 //!
 //! Reading columns without making records is another thing: see [`scan`](crate::scan).
 
+pub(crate) mod arrow_messages;
 pub(crate) mod layout;
 pub(crate) mod list_type;
 pub(crate) mod named_columns;

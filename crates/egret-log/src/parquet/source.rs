@@ -1,13 +1,18 @@
 use std::fs::File;
+use std::io::BufRead as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_ipc::reader::StreamReader;
+use arrow_schema::{ArrowError, Schema};
 use egret::{AnyAction, FeatureValue, Features, Item, KnobValue, MixedAction, Objective, Vector};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use serde_json::Value;
 
-use crate::parquet::table_column::TableColumn;
+use crate::format::{ARROW_FILE, FEATHER_1};
+use crate::input::Input;
+use crate::parquet::{arrow_messages::ArrowMessages, table_column::TableColumn};
 use crate::record::{
     bad_row::BadRow,
     draft::{ContextForm, Draft},
@@ -24,9 +29,9 @@ const BATCH: usize = 4096;
 /// Bytes that a batch may have, more or less.
 const BATCH_BYTES: u64 = 64 << 20;
 
-/// The records of one Parquet file, a batch at a time.
-pub(crate) struct ParquetSource {
-    batches: ParquetRecordBatchReader,
+/// The records of one file of Parquet or Arrow, a batch at a time.
+pub(crate) struct BatchSource {
+    batches: Batches,
     columns: Vec<(Target, TableColumn)>,
     targets: Vec<Target>,
     names: Vec<Arc<str>>,
@@ -35,12 +40,39 @@ pub(crate) struct ParquetSource {
     next: usize,
     /// Rows of earlier batches.
     before: u64,
-    total: u64,
     mu: Option<Arc<egret::Space>>,
     objective: Option<Objective>,
     cache: MuCache,
     ended: bool,
 }
+
+/// Where batches come from.
+enum Batches {
+    Parquet {
+        reader: ParquetRecordBatchReader,
+        rows: u64,
+    },
+    Arrow(Box<StreamReader<ArrowMessages>>),
+}
+
+impl Batches {
+    fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
+        match self {
+            Self::Parquet { reader, .. } => reader.next(),
+            Self::Arrow(reader) => reader.next(),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Parquet { .. } => PARQUET,
+            Self::Arrow(_) => ARROW,
+        }
+    }
+}
+
+const PARQUET: &str = "Parquet";
+const ARROW: &str = "Arrow";
 
 /// What a column of the file is.
 #[derive(Clone)]
@@ -55,7 +87,11 @@ enum Target {
 
 /// An error where a file says that it is of another version.
 pub(crate) fn check_version(metadata: &FileMetaData) -> Result<(), RowError> {
-    match entry(metadata, "egret.version") {
+    version_is_known(entry(metadata, "egret.version"))
+}
+
+fn version_is_known(version: Option<&str>) -> Result<(), RowError> {
+    match version {
         Some(text) if text != VERSION.to_string() => Err(RowError::Unreadable(format!(
             "egret.version is {text}, and this egret reads version {VERSION} only"
         ))),
@@ -81,24 +117,24 @@ pub(crate) fn entry<'a>(metadata: &'a FileMetaData, key: &str) -> Option<&'a str
         .find_map(|entry| entry.value.as_deref())
 }
 
-impl ParquetSource {
-    pub(crate) fn open(file: File) -> Result<Self, RowError> {
-        guarded(|| Self::try_open(file))
+impl BatchSource {
+    /// The rows of a Parquet file.
+    pub(crate) fn parquet(file: File) -> Result<Self, RowError> {
+        guarded(PARQUET, || Self::open_parquet(file))
     }
 
-    fn try_open(file: File) -> Result<Self, RowError> {
+    /// The rows of an Arrow file (Feather, version 2) or of an Arrow stream. A file is a stream between magic words, with an
+    /// index after it that nobody needs who reads from the start.
+    pub(crate) fn arrow(input: Input) -> Result<Self, RowError> {
+        guarded(ARROW, || Self::open_arrow(input))
+    }
+
+    fn open_parquet(file: File) -> Result<Self, RowError> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
-        let mut cache = MuCache::default();
-        let mut mu = None;
         let metadata = builder.metadata().file_metadata();
         check_version(metadata)?;
-        if let Some(text) = entry(metadata, "egret.mu") {
-            mu = Some(cache.parse(text)?);
-        }
-        let objective = objective_of(metadata)?;
-        let targets = targets_of(builder.schema());
-        let fields = builder.schema().fields().iter();
-        let names = fields.map(|field| field.name().as_str().into()).collect();
+        let (mu, objective) = (entry(metadata, "egret.mu"), objective_of(metadata)?);
+        let (mu, schema) = (mu.map(str::to_owned), builder.schema().clone());
         let total = builder.metadata().row_groups();
         let (rows, bytes) = total.iter().fold((0_u64, 0_u64), |(rows, bytes), group| {
             let count = |value: i64| u64::try_from(value).unwrap_or(0);
@@ -109,26 +145,64 @@ impl ParquetSource {
         });
         let width = bytes / rows.max(1) + 1;
         let batch = (BATCH_BYTES / width).clamp(1, BATCH as u64) as usize;
-        let batches = builder.with_batch_size(batch).build().map_err(damaged)?;
+        let reader = builder.with_batch_size(batch).build().map_err(damaged)?;
+        let batches = Batches::Parquet { reader, rows };
+        Self::new(batches, &schema, mu.as_deref(), objective)
+    }
+
+    fn open_arrow(mut input: Input) -> Result<Self, RowError> {
+        let start = input.fill_buf().map_err(not_arrow)?;
+        if start.starts_with(FEATHER_1) {
+            return Err(RowError::Unreadable(
+                "this is Feather of version 1, which nobody writes any more: write it again, as with pandas' to_feather"
+                    .to_owned(),
+            ));
+        }
+        if start.starts_with(ARROW_FILE) {
+            input.consume(ARROW_FILE.len());
+            // The magic word is padded with zeros, by eight bytes or more.
+            while input.fill_buf().map_err(not_arrow)?.first() == Some(&0) {
+                input.consume(1);
+            }
+        }
+        let reader = StreamReader::try_new(ArrowMessages::new(input), None).map_err(not_arrow)?;
+        let schema = reader.schema();
+        let said = |key: &str| schema.metadata().get(key).map(String::as_str);
+        version_is_known(said("egret.version"))?;
+        let objective = said(OBJECTIVE).map(outcome::objective).transpose()?;
+        let batches = Batches::Arrow(Box::new(reader));
+        Self::new(batches, &schema, said("egret.mu"), objective)
+    }
+
+    fn new(
+        batches: Batches,
+        schema: &Schema,
+        mu: Option<&str>,
+        objective: Option<Objective>,
+    ) -> Result<Self, RowError> {
+        let mut cache = MuCache::default();
+        let fields = schema.fields().iter();
         Ok(Self {
             batches,
             columns: Vec::new(),
-            targets,
-            names,
+            targets: targets_of(schema),
+            names: fields.map(|field| field.name().as_str().into()).collect(),
             rows: 0,
             next: 0,
             before: 0,
-            total: rows,
-            mu,
+            mu: mu.map(|text| cache.parse(text)).transpose()?,
             objective,
             cache,
             ended: false,
         })
     }
 
-    /// The share of the rows that were read.
+    /// The share of the file that was read.
     pub(crate) fn progress(&self) -> f64 {
-        (self.before + self.next as u64) as f64 / self.total.max(1) as f64
+        match &self.batches {
+            Batches::Parquet { rows, .. } => self.row() as f64 / (*rows).max(1) as f64,
+            Batches::Arrow(reader) => reader.get_ref().progress(),
+        }
     }
 
     /// The place of the record that was read last, from 1.
@@ -152,7 +226,7 @@ impl ParquetSource {
             Ok(row) => row,
             Err(bad) => return Some(Err(bad)),
         };
-        let record = guarded(|| self.record(row));
+        let record = guarded(self.batches.name(), || self.record(row));
         Some(record.map_err(|error| self.bad(row, error)))
     }
 
@@ -162,7 +236,7 @@ impl ParquetSource {
             Ok(row) => row,
             Err(bad) => return Some(Err(bad)),
         };
-        let cells = guarded(|| {
+        let cells = guarded(self.batches.name(), || {
             let columns = self.names.iter().zip(&self.columns);
             columns
                 .map(|(name, (_, column))| {
@@ -191,9 +265,13 @@ impl ParquetSource {
             self.before += self.rows as u64;
             (self.rows, self.next) = (0, 0);
             let (batches, targets) = (&mut self.batches, &self.targets);
-            let decoded = guarded(|| match batches.next() {
+            let name = batches.name();
+            let decoded = guarded(name, || match batches.next() {
                 None => Ok(None),
-                Some(batch) => Ok(Some(columns_of(targets, &batch.map_err(damaged)?))),
+                Some(batch) => {
+                    let batch = batch.map_err(|error| unreadable(name, error))?;
+                    Ok(Some(columns_of(targets, &batch)))
+                }
             });
             match decoded {
                 Ok(None) => self.ended = true,
@@ -244,7 +322,7 @@ impl ParquetSource {
     }
 }
 
-fn targets_of(schema: &arrow_schema::Schema) -> Vec<Target> {
+fn targets_of(schema: &Schema) -> Vec<Target> {
     let named = schema.column_with_name("contextRest").is_some();
     let target = |field: &Arc<arrow_schema::Field>| {
         let name = field.name();
@@ -268,16 +346,31 @@ fn columns_of(targets: &[Target], batch: &RecordBatch) -> (usize, Vec<(Target, T
 }
 
 /// Runs what decodes a file: damage that the decoder does not expect is an error all the same.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, RowError>) -> Result<T, RowError> {
+fn guarded<T>(format: &str, work: impl FnOnce() -> Result<T, RowError>) -> Result<T, RowError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        Err(RowError::Unreadable(
-            "the Parquet file is damaged: its decoder gave up".to_owned(),
-        ))
+        Err(RowError::Unreadable(format!(
+            "the {format} file is damaged: its decoder gave up"
+        )))
     })
 }
 
+/// As [`guarded`], of Parquet.
+pub(crate) fn guarded_parquet<T>(
+    work: impl FnOnce() -> Result<T, RowError>,
+) -> Result<T, RowError> {
+    guarded(PARQUET, work)
+}
+
+fn unreadable(format: &str, error: impl std::fmt::Display) -> RowError {
+    RowError::Unreadable(format!("the {format} file cannot be read: {error}"))
+}
+
+fn not_arrow(error: impl std::fmt::Display) -> RowError {
+    unreadable(ARROW, error)
+}
+
 pub(crate) fn damaged(error: impl std::fmt::Display) -> RowError {
-    RowError::Unreadable(format!("the Parquet file cannot be read: {error}"))
+    unreadable(PARQUET, error)
 }
 
 fn read_field(

@@ -15,7 +15,7 @@ use crate::output_file::{self, OutputFile};
 use crate::parquet::{
     layout::{self, Layout},
     named_columns,
-    source::{OBJECTIVE, ParquetSource},
+    source::{BatchSource, OBJECTIVE},
 };
 use crate::record::{Record, VERSION, WriteError, outcome};
 
@@ -101,7 +101,7 @@ impl ParquetWriter {
                 file: path.clone(),
                 source,
             })?;
-            let mut source = ParquetSource::open(file).map_err(|bad| damaged(bad.to_string()))?;
+            let mut source = BatchSource::parquet(file).map_err(|bad| damaged(bad.to_string()))?;
             while let Some(next) = source.next() {
                 let record = next.map_err(|bad| damaged(bad.error.to_string()))?;
                 self.pending.push(record);

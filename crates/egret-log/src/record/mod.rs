@@ -252,6 +252,20 @@ impl Record {
         self.propensity
     }
 
+    /// The same event with a density that was found otherwise. What goes with the logged one, z and the bound on 1/p, is gone.
+    #[must_use]
+    pub fn with_density(self, density: Density) -> Self {
+        Self {
+            propensity: Propensity::Density(density),
+            density_kind: None,
+            largest_inverse_density: None,
+            g: None,
+            z: None,
+            z_draws: None,
+            ..self
+        }
+    }
+
     /// What there is to learn from: none where the loss is not known yet.
     ///
     /// The one way from a log to learning, online, by replay and offline.

@@ -24,7 +24,7 @@ use rayon::prelude::*;
 
 use crate::format::Format;
 use crate::parquet::{
-    source::{OBJECTIVE, check_version, damaged, entry, guarded, objective_of},
+    source::{OBJECTIVE, check_version, damaged, entry, guarded_parquet, objective_of},
     table_column::TableColumn,
 };
 use crate::reader::{OnBad, ReadError, Reader, beside, expand};
@@ -221,7 +221,7 @@ struct Outcomes {
 impl Table {
     fn open(path: &Arc<Path>, wanted: &[Wanted]) -> Result<Self, ReadError> {
         let file = File::open(path).map_err(|error| ReadError::io(path, error))?;
-        let metadata = guarded(|| {
+        let metadata = guarded_parquet(|| {
             ArrowReaderMetadata::load(&file, ArrowReaderOptions::default()).map_err(damaged)
         });
         let file_error = |error| ReadError::File {
@@ -344,7 +344,7 @@ impl Table {
     ) -> Result<ParquetRecordBatchReader, ReadError> {
         // Each reader has its own place in the file: copies of a handle would share it.
         let file = File::open(&self.path).map_err(|error| ReadError::io(&self.path, error))?;
-        let built = guarded(|| {
+        let built = guarded_parquet(|| {
             let builder =
                 ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
             let mask = ProjectionMask::roots(builder.parquet_schema(), places);
@@ -607,7 +607,7 @@ fn next_batch(
     first: u64,
     reader: &mut ParquetRecordBatchReader,
 ) -> Result<arrow_array::RecordBatch, ReadError> {
-    let batch = guarded(|| match reader.next() {
+    let batch = guarded_parquet(|| match reader.next() {
         Some(batch) => batch.map_err(damaged),
         None => Err(damaged("it ends too early")),
     });

@@ -1,6 +1,6 @@
 //! Tables from anywhere: rows of named values, before anybody says what they mean.
 //!
-//! A `Table` reads CSV, JSON lines and Parquet. A [`LogMapping`](crate::LogMapping) makes records of its rows; deciding
+//! A `Table` reads CSV, JSON lines, Parquet and Arrow. A [`LogMapping`](crate::LogMapping) makes records of its rows; deciding
 //! makes contexts of them. In a CSV everything is text, and [`typed_cell`] says what a cell would be elsewhere.
 
 pub(crate) mod cell;
@@ -18,11 +18,11 @@ use egret::{FeatureValue, Features, Objective, Space};
 use crate::format::Format;
 use crate::input::{Input, is_stdin};
 use crate::json::line_source::LineSource;
-use crate::parquet::source::ParquetSource;
+use crate::parquet::source::BatchSource;
 use crate::record::{Cells, RowError, bad_row::BadRow, field};
 use crate::table::csv_rows::CsvRows;
 
-/// Reads the rows of a CSV, of JSON lines or of Parquet; `-` is the standard input. Memory does not grow with the file.
+/// Reads the rows of a CSV, of JSON lines, of Parquet or of Arrow; `-` is the standard input. Memory does not grow with the file.
 pub(crate) struct Table {
     rows: Rows,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Table {
 enum Rows {
     Csv(Box<CsvRows>),
     Lines(Box<LineSource<Cells>>),
-    Parquet(Box<ParquetSource>),
+    Batches(Box<BatchSource>),
 }
 
 /// Why a table cannot be opened: the disk, or what is in the file.
@@ -55,18 +55,19 @@ impl Table {
     /// Opens a file whose format is known.
     pub(crate) fn open_as(path: &Path, format: Format) -> Result<Self, OpenError> {
         if format == Format::Parquet {
-            let source = ParquetSource::open(File::open(path)?)?;
-            let rows = Rows::Parquet(Box::new(source));
+            let source = BatchSource::parquet(File::open(path)?)?;
+            let rows = Rows::Batches(Box::new(source));
             return Ok(Self { rows });
         }
         Self::of_input(Input::open(path)?, format)
     }
 
-    /// The table in text whose format is known.
+    /// The table whose format is known, of those that are read from start to end.
     pub(crate) fn of_input(input: Input, format: Format) -> Result<Self, OpenError> {
         let rows = match format {
             Format::Csv => Rows::Csv(Box::new(CsvRows::open(input)??)),
             Format::JsonLines | Format::DsJson => Rows::Lines(Box::new(lines(input))),
+            Format::Arrow => Rows::Batches(Box::new(BatchSource::arrow(input)?)),
             Format::Parquet => return Err(RowError::Unreadable(NOT_FROM_PIPES.to_owned()).into()),
         };
         Ok(Self { rows })
@@ -96,7 +97,7 @@ impl Table {
                     .collect(),
             ),
             Rows::Lines(_) => None,
-            Rows::Parquet(source) => Some(source.names()),
+            Rows::Batches(source) => Some(source.names()),
         }
     }
 
@@ -110,7 +111,7 @@ impl Table {
         match &self.rows {
             Rows::Csv(rows) => rows.row(),
             Rows::Lines(lines) => lines.row(),
-            Rows::Parquet(source) => source.row(),
+            Rows::Batches(source) => source.row(),
         }
     }
 
@@ -119,7 +120,7 @@ impl Table {
         match &self.rows {
             Rows::Csv(rows) => rows.progress(),
             Rows::Lines(lines) => lines.progress(),
-            Rows::Parquet(source) => source.progress(),
+            Rows::Batches(source) => source.progress(),
         }
     }
 
@@ -127,14 +128,14 @@ impl Table {
         match &mut self.rows {
             Rows::Csv(rows) => rows.next(),
             Rows::Lines(lines) => lines.next(),
-            Rows::Parquet(source) => Ok(source.next_cells()),
+            Rows::Batches(source) => Ok(source.next_cells()),
         }
     }
 
     /// The action space and the objective that the file states for all its rows.
     pub(crate) fn stated(&self) -> (Option<Arc<Space>>, Option<Objective>) {
         match &self.rows {
-            Rows::Parquet(source) => source.stated(),
+            Rows::Batches(source) => source.stated(),
             _ => (None, None),
         }
     }

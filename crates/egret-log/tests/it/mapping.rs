@@ -1,7 +1,12 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_schema::{DataType, Field};
 use egret::{AnyAction, FeatureValue, Objective, Space};
 use egret_log::{Extra, LogMapping, OnBad, ReadError, Reader, Record};
 use proptest::prelude::*;
@@ -134,14 +139,8 @@ fn flate2_of(text: &str) -> Vec<u8> {
     out.finish().expect("in memory")
 }
 
-#[test]
-fn parquet_has_columns_too() {
-    use std::sync::Arc;
-
-    use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("log.parquet");
+/// A table of two rows as Arrow has it, the mapping for it, and the same as CSV.
+fn two_rows() -> (RecordBatch, LogMapping, &'static str) {
     let column = |name: &str, array: ArrayRef| (name.to_owned(), array);
     let batch = RecordBatch::try_from_iter([
         column("order", Arc::new(Int64Array::from(vec![7, 8]))),
@@ -152,22 +151,150 @@ fn parquet_has_columns_too() {
         column("segment", Arc::new(StringArray::from(vec!["b", "a"]))),
     ])
     .expect("columns");
-    let out = fs::File::create(&file).expect("made");
-    let mut writer =
-        parquet::arrow::ArrowWriter::try_new(out, batch.schema(), None).expect("a writer");
-    writer.write(&batch).expect("written");
-    writer.close().expect("closed");
     let mapping = LogMapping {
         context: vec!["age".to_owned(), "segment".to_owned()],
         time: None,
         ..mapping()
     };
+    let csv = "order,price,p,revenue,age,segment\n7,19.5,0.02,19.5,31,b\n8,30,0.04,0,,a\n";
+    (batch, mapping, csv)
+}
+
+#[test]
+fn parquet_has_columns_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("log.parquet");
+    let (batch, mapping, csv) = two_rows();
+    let out = fs::File::create(&file).expect("made");
+    let mut writer =
+        parquet::arrow::ArrowWriter::try_new(out, batch.schema(), None).expect("a writer");
+    writer.write(&batch).expect("written");
+    writer.close().expect("closed");
     let found = records(&file, mapping.clone()).expect("read");
     assert_eq!(found[0].event_id.as_deref(), Some("7"));
     assert_eq!(found[0].number("density"), Some(0.02 * 45.0));
-    let csv = "order,price,p,revenue,age,segment\n7,19.5,0.02,19.5,31,b\n8,30,0.04,0,,a\n";
     let csv = written(&folder, "same.csv", csv);
     assert_eq!(found, records(&csv, mapping).expect("read"));
+}
+
+/// A batch twice, as a file of Arrow, which is what Feather is.
+fn arrow_file(batch: &RecordBatch, compression: Option<CompressionType>) -> Vec<u8> {
+    let options = IpcWriteOptions::default();
+    let options = options.try_with_compression(compression).expect("known");
+    let mut bytes = Vec::new();
+    let mut writer = FileWriter::try_new_with_options(&mut bytes, &batch.schema(), options);
+    let writer = writer.as_mut().expect("a writer");
+    for _ in 0..2 {
+        writer.write(batch).expect("written");
+    }
+    writer.finish().expect("written");
+    bytes
+}
+
+fn arrow_stream(batch: &RecordBatch) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut bytes, &batch.schema()).expect("a writer");
+    for _ in 0..2 {
+        writer.write(batch).expect("written");
+    }
+    writer.finish().expect("written");
+    bytes
+}
+
+#[test]
+fn arrow_is_read_as_a_file_and_as_a_stream() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (batch, mapping, csv) = two_rows();
+    let rows = csv.split_once('\n').expect("a line of names").1;
+    let csv = written(&folder, "same.csv", format!("{csv}{rows}"));
+    let expected = records(&csv, mapping.clone()).expect("read");
+    assert_eq!(expected.len(), 4);
+    let stream = arrow_stream(&batch);
+    for (name, bytes) in [
+        ("log.arrow", arrow_file(&batch, None)),
+        (
+            "log.feather",
+            arrow_file(&batch, Some(CompressionType::LZ4_FRAME)),
+        ),
+        ("log.ipc", arrow_file(&batch, Some(CompressionType::ZSTD))),
+        ("no-ending", arrow_file(&batch, None)),
+        ("log.arrows", stream.clone()),
+        ("stream", stream.clone()),
+        (
+            "log.arrow.zst",
+            zstd::encode_all(&stream[..], 3).expect("compressed"),
+        ),
+    ] {
+        let file = written(&folder, name, bytes);
+        let found = records(&file, mapping.clone()).expect(name);
+        assert_eq!(found, expected, "{name}");
+    }
+    // Rows are named as in other formats.
+    let mut bad = mapping.clone();
+    bad.space = Some("interval:5,20".parse().expect("a space"));
+    let message = error(&folder.path().join("log.feather"), bad);
+    assert!(message.contains("log.feather, row 2"), "{message}");
+    assert!(message.contains("price"), "{message}");
+}
+
+#[test]
+fn arrow_of_records_needs_no_mapping() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let column = |name: &str, array: ArrayRef| (name.to_owned(), array);
+    let batch = RecordBatch::try_from_iter([
+        column(
+            "context",
+            Arc::new(StructArray::from(vec![(
+                Arc::new(Field::new("age", DataType::Float64, true)),
+                Arc::new(Float64Array::from(vec![31.0])) as ArrayRef,
+            )])),
+        ),
+        column("action", Arc::new(Float64Array::from(vec![19.5]))),
+        column("density", Arc::new(Float64Array::from(vec![0.9]))),
+        column("loss", Arc::new(Float64Array::from(vec![0.25]))),
+    ])
+    .expect("columns");
+    let said = [(
+        "egret.mu".to_owned(),
+        r#"{"interval":{"low":5,"high":50}}"#.to_owned(),
+    )];
+    let schema = batch.schema().as_ref().clone().with_metadata(said.into());
+    let batch = batch
+        .with_schema(Arc::new(schema))
+        .expect("the same columns");
+    let file = written(&folder, "log.arrow", arrow_file(&batch, None));
+    let found = records(&file, LogMapping::default()).expect("read");
+    let space = Space::Interval {
+        low: 5.0,
+        high: 50.0,
+    };
+    assert_eq!(found[0].mu.as_deref(), Some(&space));
+    assert_eq!(found[0].number("density"), Some(0.9));
+    assert!(found[0].context.as_named().is_some());
+}
+
+#[test]
+fn damaged_arrow_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (batch, mapping, _) = two_rows();
+    let whole = arrow_file(&batch, Some(CompressionType::LZ4_FRAME));
+    // It may break off anywhere: what was read before stays right, and the rest is an error.
+    for end in (8..whole.len()).step_by(7) {
+        let file = written(&folder, "cut.arrow", &whole[..end]);
+        let reader = Reader::open_mapped(&[&file], OnBad::Stop, mapping.clone());
+        let rows = reader.expect("opened").take_while(Result::is_ok).count();
+        assert!(rows <= 4, "{end}");
+    }
+    for place in 8..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 0x41;
+        let file = written(&folder, "changed.arrow", bytes);
+        let reader = Reader::open_mapped(&[&file], OnBad::Stop, mapping.clone());
+        let _ = reader.expect("opened").take_while(Result::is_ok).count();
+    }
+    let file = written(&folder, "old.feather", "FEA1 and so on");
+    let message = error(&file, mapping);
+    assert!(message.contains("to_feather"), "{message}");
 }
 
 #[test]

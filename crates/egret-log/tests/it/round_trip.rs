@@ -50,7 +50,7 @@ fn write(folder: &std::path::Path, format: Format, records: &[Record]) -> PathBu
         Format::Parquet => "log.parquet",
         Format::JsonLines => "log.jsonl",
         Format::DsJson => "log.dsjson",
-        Format::Csv => unreachable!("not written"),
+        Format::Csv | Format::Arrow => unreachable!("not written"),
     });
     let mut writer = Writer::create(&file, format).expect("a folder to write to");
     for record in records {

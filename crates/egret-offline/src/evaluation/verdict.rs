@@ -172,6 +172,37 @@ impl Verdict {
         }
     }
 
+    /// That the log has no densities of its own, and weights rest on an estimate of them. Such an interval is never reliable.
+    #[must_use]
+    pub fn with_estimated_densities(self) -> Self {
+        let words = "the log has no densities, so the weights are estimated too, and the interval ignores how wrong they are";
+        let help = Some("log the density of each action from now on".to_owned());
+        let kind = VerdictKind::Biased;
+        let with = |found: String| format!("{found}; {words}");
+        match self.kind {
+            VerdictKind::Reliable => Self {
+                kind,
+                words: words.to_owned(),
+                help,
+            },
+            VerdictKind::Uninformative => Self {
+                kind,
+                words: with(self.words),
+                help,
+            },
+            // It is the estimate that does not fit: there is nothing to audit.
+            VerdictKind::MeanWeightOff | VerdictKind::NoValue => Self {
+                words: with(self.words),
+                help,
+                ..self
+            },
+            _ => Self {
+                words: with(self.words),
+                ..self
+            },
+        }
+    }
+
     /// Whether nothing was found.
     pub fn is_reliable(&self) -> bool {
         self.kind == VerdictKind::Reliable

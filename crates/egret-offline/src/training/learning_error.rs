@@ -28,7 +28,7 @@ pub enum LearningError {
     /// All weights are zero, or there are no rows.
     #[error(
         "none of the {rows} training rows counts: there are none, or all are point masses, from which only the direct \
-         method learns"
+         method learns (--method dm; --estimate-density gives a log without densities some)"
     )]
     NothingCounts {
         /// How many there are.

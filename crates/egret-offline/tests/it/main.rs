@@ -6,6 +6,7 @@ mod determinism;
 mod distribution;
 mod formulas;
 mod learning;
+mod logging_density;
 mod logs;
 mod policies;
 mod reliability;
