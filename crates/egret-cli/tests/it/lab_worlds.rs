@@ -130,12 +130,13 @@ fn data_sets_are_worlds_and_the_default_is_compared_with_each_learner() {
         let value: Value = serde_json::from_str(&stdout(egret(&arguments))).expect("JSON");
         value["worlds"].as_array().expect("a list").clone()
     };
-    // The name of a set stands for both of its worlds, and the end of a name for all sets that have it.
+    // The name of a set stands for all of its worlds, and the end of a name for all sets that have it.
     let rows = run("44025_california");
     let worlds: Vec<_> = rows.iter().map(|row| row["world"].clone()).collect();
     assert_eq!(worlds[..3], ["44025_california/zero_one"; 3]);
-    assert_eq!(worlds[3..], ["44025_california/sale"; 3]);
-    assert_eq!(run("sale")[..], rows[3..]);
+    assert_eq!(worlds[3..6], ["44025_california/sale"; 3]);
+    assert_eq!(worlds[6..], ["44025_california/tenths"; 3]);
+    assert_eq!(run("sale")[..], rows[3..6]);
     let default_share = |world: &Value| {
         let of = rows
             .iter()

@@ -196,6 +196,21 @@ impl Space {
     /// An error if its numbers are invalid.
     pub fn check(&self) -> Result<(), SpaceError> {
         match self {
+            Self::Mixed { knobs } if knobs.is_empty() => Err(SpaceError::NoKnob),
+            Self::Mixed { knobs } => knobs.values().try_for_each(Knob::check),
+            // A measure of it holds all items, and logs have a space in every line.
+            Self::Set { count, size } => {
+                let (count, size) = (*count as f64, *size as f64);
+                let most = f64::from(u32::MAX) + 1.0;
+                OutOfRange::unless(1.0 <= size, "size", size, "[1, inf)")?;
+                OutOfRange::unless(
+                    (size..=most).contains(&count),
+                    "count",
+                    count,
+                    "[size, 2^32]",
+                )?;
+                Ok(())
+            }
             _ => crate::for_kind!(self.kind(), A => A::measure(self).map(|_| ())),
         }
     }
@@ -590,7 +605,10 @@ mod tests {
         let spec = ModelSpec::from_parts(space, None, 1);
         let error = AnyModel::from_spec(spec, Settings::default()).expect_err("no features");
         assert!(error.to_string().contains("embeddings"), "{error}");
-        assert!("set:3,4".parse::<Space>().is_err() && "set:99999999,3".parse::<Space>().is_err());
+        assert!("set:3,4".parse::<Space>().is_err());
+        // A log may have more items than a model takes.
+        let long: Space = "set:99999999,3".parse().expect("a space");
+        assert!(ItemSet::measure(&long).is_err());
         let error = ItemSet::measure(&knobs()).err().expect("another kind");
         assert_eq!(
             error.to_string(),
