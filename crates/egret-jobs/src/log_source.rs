@@ -42,6 +42,18 @@ impl LogSource {
     }
 
     pub(crate) fn reader(&self) -> Result<Reader, JobError> {
+        self.mapped(self.mapping.clone())
+    }
+
+    /// Passes over the densities that the log states.
+    fn without_densities(&self) -> Result<Reader, JobError> {
+        self.mapped(LogMapping {
+            density: Some(NO_DENSITY.to_owned()),
+            ..self.mapping.clone()
+        })
+    }
+
+    fn mapped(&self, mapping: LogMapping) -> Result<Reader, JobError> {
         self.check()?;
         let on_bad = match &self.skip_bad {
             None => OnBad::Stop,
@@ -50,10 +62,6 @@ impl LogSource {
         if let Some(space) = &self.mapping.space {
             let checked = space.check();
             checked.map_err(|error| JobError::request("space", error))?;
-        }
-        let mut mapping = self.mapping.clone();
-        if self.estimate_density {
-            mapping.density = Some(NO_DENSITY.to_owned());
         }
         Ok(Reader::open_mapped(&self.paths, on_bad, mapping)?)
     }
@@ -68,11 +76,11 @@ impl LogSource {
 
     /// Opens the log and looks at its first record. Densities that are to be estimated are so first, from all of the log.
     pub(crate) fn open(&self, progress: &dyn Progress) -> Result<LogReader, JobError> {
-        let estimated = match self.estimate_density {
-            true => Some(self.estimated(progress)?),
-            false => None,
-        };
-        LogReader::new(self.reader()?, estimated)
+        if !self.estimate_density {
+            return LogReader::new(self.reader()?, None);
+        }
+        let estimated = self.estimated(progress)?;
+        LogReader::new(self.without_densities()?, Some(estimated))
     }
 
     fn estimated(&self, progress: &dyn Progress) -> Result<EstimatedDensity, JobError> {
@@ -84,6 +92,10 @@ impl LogSource {
             skip_bad: None,
             ..self.clone()
         };
-        EstimatedDensity::of(past_bad_rows.reader()?, self.skip_bad.is_some(), progress)
+        EstimatedDensity::of(
+            past_bad_rows.without_densities()?,
+            self.skip_bad.is_some(),
+            progress,
+        )
     }
 }

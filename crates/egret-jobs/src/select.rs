@@ -143,10 +143,13 @@ fn select_kind<A: ActionKind>(
         progress.step(Step::Trained { done, of })
     };
     let selection = Selection::new(spec, observed, &rows, &candidates, settings, on_trained);
-    let selection = selection.map_err(|error| match error {
+    let mut selection = selection.map_err(|error| match error {
         egret_offline::SelectionError::Cancelled => JobError::Cancelled,
         error => error.into(),
     })?;
+    if request.from.log.estimate_density {
+        selection = selection.with_estimated_densities();
+    }
     let model = selection.model(Settings::default().with_seed(request.seed))?;
     let report = SelectReport {
         candidates: report_rows(

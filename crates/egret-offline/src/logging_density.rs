@@ -1,8 +1,9 @@
 use std::collections::HashMap;
 
 use egret::{
-    ActionKind, AnyAction, Batch as _, Context, ContextError, EventRng, Loss, LossCurve, ModelSpec,
-    NanPrediction, Observed, Propensity, ReferenceMeasure, RegressionOracle, SpaceError, Stream,
+    ActionKind, AnyAction, Batch as _, Context, ContextError, EventRng, Kind, Loss, LossCurve,
+    ModelSpec, NanPrediction, Observed, Propensity, ReferenceMeasure, RegressionOracle, SpaceError,
+    Stream, Support,
 };
 
 use crate::training::{CandidateError, SplitRows, TrainingCandidate, TrainingSettings};
@@ -133,8 +134,7 @@ fn half_of(row: u64) -> usize {
 
 /// Whether actions under μ never come twice.
 fn is_continuous<A: ActionKind>(measure: &dyn ReferenceMeasure<Context, A>) -> bool {
-    let steps = measure.as_line().and_then(|line| line.steps());
-    steps.is_none() && measure.catalogue().is_none()
+    !matches!(measure.support(), Support::Count(_)) && A::KIND != Kind::Set
 }
 
 fn refuse_repeated<A: ActionKind>(played: &[Played<A>]) -> Result<(), LoggingDensityError> {

@@ -29,9 +29,10 @@ use crate::value::to_object;
 /// shrinks, and does not change the function: fit a new one, to the log or to what you keep, and make another
 /// FunctionModel, from next_event on.
 ///
-/// tau is how much more often than at random an action may be chosen: the larger, the nearer to the best, and the longer
-/// a decision takes. An action whose predicted outcome is worse by 1/gamma of the objective's range is chosen half as often;
-/// by default gamma grows with the outcomes. Both are for numbers and subsets: other spaces have a search of their own.
+/// tau is how much more often than at random an action may be chosen, by default 64: the larger, the nearer to the best, and the
+/// longer a decision takes. An action whose predicted outcome is worse by 1/gamma of the objective's range is chosen half as
+/// often; by default gamma grows with the outcomes. Boxes, knobs, shares and more than 64 items have a search of their own and
+/// refuse both.
 ///
 /// Other arguments are those of Model. Decisions are equal to the bit as far as your function is.
 ///
@@ -88,6 +89,7 @@ impl<A: ActionKind> Explores for Learner<Context, A> {
 fn explorer<A: ActionKind>(
     spec: &ModelSpec,
     settings: Settings,
+    of_capped_igw: bool,
     predict: Py<PyAny>,
     failure: Failure,
 ) -> PyResult<Box<dyn Explores>> {
@@ -105,6 +107,11 @@ fn explorer<A: ActionKind>(
     });
     let measure = A::measure(&spec.space).map_err(raised)?;
     let learner = Learner::new(measure, Box::new(oracle), settings).map_err(raised)?;
+    if of_capped_igw && matches!(learner.explorer(), Explorer::Zoom(_)) {
+        return Err(EgretError::new_err(
+            "tau and gamma have no effect on this space, which has a search of its own: leave them out",
+        ));
+    }
     Ok(Box::new(learner))
 }
 
@@ -166,13 +173,13 @@ impl PyFunctionModel {
 #[pymethods]
 impl PyFunctionModel {
     #[new]
-    #[pyo3(signature = (space, predict, *, objective=None, tau=64.0, gamma=None, seed=0, next_event=0, log=None))]
+    #[pyo3(signature = (space, predict, *, objective=None, tau=None, gamma=None, seed=0, next_event=0, log=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         space: PySpace,
         predict: Py<PyAny>,
         objective: Option<PyObjective>,
-        tau: f64,
+        tau: Option<f64>,
         gamma: Option<f64>,
         seed: u64,
         next_event: u64,
@@ -182,7 +189,9 @@ impl PyFunctionModel {
         let spec =
             ModelSpec::from_parts(space.space, space.embeddings, 0).with_objective(objective);
         let mut settings = Settings::default().with_seed(seed);
-        settings.taus = vec![tau];
+        if let Some(tau) = tau {
+            settings.taus = vec![tau];
+        }
         if let Some(gamma) = gamma {
             settings.gamma = GammaSchedule::constant(gamma).map_err(raised)?;
         }
@@ -192,7 +201,8 @@ impl PyFunctionModel {
         }
         let failure = Failure::default();
         let explorer = for_kind!(spec.space.kind(), A => {
-            explorer::<A>(&spec, settings, predict, failure.clone())
+            let of_capped_igw = tau.is_some() || gamma.is_some();
+            explorer::<A>(&spec, settings, of_capped_igw, predict, failure.clone())
         })?;
         let parts = log.map(|path| LogParts::open(&path)).transpose()?;
         let used = parts.as_ref().map_or(0, LogParts::next_event);

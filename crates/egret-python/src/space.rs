@@ -177,8 +177,8 @@ fn described(features: &Bound<'_, PyAny>) -> PyResult<Items> {
 
 /// So many distinct items of a list: 3 examples of 30,000 for a prompt. An action is a list of places, in increasing order.
 ///
-/// The items are given by their features, as in Items, or only counted: FunctionModel knows them by your function, and Model
-/// needs features where there are more than 1,024.
+/// The items are given by their features, as in Items, which Model needs; FunctionModel knows items by your function, and needs
+/// only their count.
 ///
 /// >>> egret.Subsets(30_000, 3)
 /// <egret.Space set:30000,3>

@@ -77,6 +77,11 @@ def test_subsets_are_drawn_alike_and_favoured_ones_have_their_density():
     assert 1.8 < np.median(decisions.densities[held]) < 2.1
 
 
+def test_tau_is_refused_where_it_has_no_effect():
+    with pytest.raises(egret.EgretError, match="no effect"):
+        egret.FunctionModel(egret.Box([(0, 1)] * 6), lambda x, actions: np.zeros(len(actions)), tau=8)
+
+
 def test_subsets_of_no_sense_are_refused():
     for count, size in [(3, 4), (3, 0)]:
         with pytest.raises(egret.EgretError, match="size|count"):

@@ -387,10 +387,7 @@ fn a_short_file_cannot_ask_for_a_large_model() {
         ),
         (sphere(4097), "coordinates"),
         (sphere(usize::MAX), "coordinates"),
-        (
-            description("items:10000000", 3, text("curves")),
-            "embeddings",
-        ),
+        (description("items:10000000", 3, text("curves")), "weights"),
     ] {
         // As many bytes as the file of a small model has.
         let bytes = postcard::to_stdvec(&spec).expect("bytes");

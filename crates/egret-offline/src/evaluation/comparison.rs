@@ -59,8 +59,8 @@ pub struct PolicyComparison {
     predicted: Option<bool>,
 }
 
-/// A bet on the difference that needs a bound: on 1 + k + what is said here. k is 1 less than what that cannot exceed, so
-/// that the bet is on no negative number.
+/// A bet on the difference that needs a bound: on 1 + k + what is said here, which is not negative for events whose bound is small
+/// enough for k.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Part {
     /// (w₁ − w₂)(ℓ − c).
@@ -535,7 +535,8 @@ impl PolicyComparison {
                     Part::Corrected { k } => {
                         let apart = b1[i] - b2[i];
                         let term = (w1 - w2) * (loss - predicted[i]) + apart;
-                        let largest = reach(predicted[i]) * bound + apart.abs();
+                        // Not by f̂ of the action: what is bet on must be chosen before the action is known.
+                        let largest = bound + apart.abs();
                         (term, -term, largest, k)
                     }
                 };

@@ -194,6 +194,20 @@ impl<A: ActionKind> Selection<A> {
         })
     }
 
+    /// Says that the densities of the log were estimated: nothing is proved then.
+    #[must_use]
+    pub fn with_estimated_densities(mut self) -> Self {
+        for entry in &mut self.entries {
+            let standing = &mut entry.value.standing;
+            *standing = match *standing {
+                CandidateStanding::Best => CandidateStanding::BestEstimate,
+                CandidateStanding::Worse => CandidateStanding::LooksWorse,
+                other => other,
+            };
+        }
+        self
+    }
+
     /// The winner: the candidate with the lowest estimate.
     pub fn best(&self) -> &Entry<A> {
         &self.entries[self.winner]

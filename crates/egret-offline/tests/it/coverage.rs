@@ -564,6 +564,36 @@ fn a_bound_is_used_for_any_loss_and_its_mirror_image() {
 }
 
 #[test]
+fn what_is_bet_on_does_not_depend_on_the_action() {
+    // The log plays a ∈ {0, 1} with probability ½; the first policy does too, the second plays a = 0 alone. What is lost is known:
+    // 1 for a = 0, ½ for a = 1. Bounds are far larger than the weights, and around those that bets are made for.
+    for bound in [3.0, 6.0, 20.0, 100.0] {
+        let missed = misses(40, |trial| {
+            let mut rng = EventRng::new(19, trial, Stream::World);
+            let n = 4_000;
+            let played: Vec<f64> = (0..n)
+                .map(|_| f64::from(u8::from(rng.unit() < 0.5)))
+                .collect();
+            let losses: Vec<f64> = played.iter().map(|a| 1.0 - 0.5 * a).collect();
+            let second: Vec<f64> = played.iter().map(|a| 2.0 * (1.0 - a)).collect();
+            let (ones, bounds) = (vec![1.0; n], vec![bound; n]);
+            let comparison = PolicyComparison::new(None).expect("no bound");
+            let mut comparison = comparison.with_event_bounds().with_predictions();
+            let events = PairedEvents {
+                losses: &losses,
+                weights: [&ones, &second],
+                predictions: Some([&losses, &vec![0.75; n], &ones]),
+                weight_bounds: Some(&bounds),
+                ..PairedEvents::default()
+            };
+            comparison.observe(&events).expect("in range");
+            ever_missed(&comparison.report(level(0.95)).path, -0.25)
+        });
+        assert!(missed <= allowed_misses(40, ALPHA), "{bound}: {missed}");
+    }
+}
+
+#[test]
 fn predictions_narrow_the_difference_of_two_policies() {
     // The log plays a ∈ {0, 1} with probability ½, the first policy a = 1 twice as often as a = 0, the second the other way
     // around. What is lost is x but for a little, where x is seen before.

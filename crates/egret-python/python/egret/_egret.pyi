@@ -199,7 +199,7 @@ class FunctionModel:
         predict: Callable[[Any, Any], ArrayLike],
         *,
         objective: Objective | None = None,
-        tau: float = 64.0,
+        tau: float | None = None,
         gamma: float | None = None,
         seed: int = 0,
         next_event: int = 0,

@@ -271,7 +271,18 @@ impl Regions for MixedKnobs {
     }
 
     fn count(&self) -> usize {
-        regions::count_for(self.dim())
+        // A category multiplies densities by up to their number in any region but the first, a number by 2 in each.
+        let bits: f64 = self
+            .categories()
+            .map(|count| (count.max(1) as f64).log2())
+            .sum();
+        let numbers = self.categories().filter(|&count| count == 0).count();
+        match bits.ceil() as usize {
+            bits if bits <= regions::MOST_BITS => {
+                regions::count_within(regions::MOST_BITS - bits, numbers)
+            }
+            _ => 1,
+        }
     }
 
     fn draw(&self, point: &[f64], region: usize, rng: &mut EventRng, out: &mut [f64]) {

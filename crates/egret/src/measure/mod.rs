@@ -73,6 +73,7 @@ pub trait ReferenceMeasure<X: ?Sized, A: Action>: Send + Sync {
     }
 
     /// The measure as one over sets of items, if it is one.
+    #[doc(hidden)]
     fn sets(&self) -> Option<&UniformSets> {
         None
     }

@@ -31,10 +31,17 @@ pub trait Regions {
 /// The most regions that are of use: 2⁻¹⁰ of the width is finer than any world that is learned from noise.
 const MOST: usize = 11;
 
+/// A density is at most 2 to the power of this: an `f64` with room for factors.
+pub(crate) const MOST_BITS: usize = 1_000;
+
 /// How many regions there are if each halving multiplies densities by at most 2^`dim`.
 pub(crate) fn count_for(dim: usize) -> usize {
-    // 2^1000 is a density with room for factors.
-    MOST.min(1 + 1_000 / dim.max(1))
+    count_within(MOST_BITS, dim)
+}
+
+/// The same if densities are at most 2^`bits`.
+pub(crate) fn count_within(bits: usize, dim: usize) -> usize {
+    MOST.min(1 + bits / dim.max(1))
 }
 
 /// A draw from a region of a box with these sides.

@@ -20,6 +20,15 @@ impl UniformSets {
         OutOfRange::unless(1.0 <= chosen, "size", chosen, "[1, inf)")?;
         let allowed = (chosen..=MOST_ITEMS as f64).contains(&all);
         OutOfRange::unless(allowed, "count", all, "[size, 2^24]")?;
+        // The density of the smallest region, C(count, size), is a number with room for factors.
+        let factors = (0..size).map(|place| (all - place as f64) / (chosen - place as f64));
+        let logarithm: f64 = factors.map(f64::log2).sum();
+        OutOfRange::unless(
+            logarithm <= 1_000.0,
+            "log2 of the number of sets",
+            logarithm,
+            "[0, 1000]",
+        )?;
         Ok(Self {
             items: (0..count).map(|item| Item(item as u32)).collect(),
             size,
@@ -142,6 +151,9 @@ mod tests {
         );
         assert!((many.density_among(3) / count as f64 - 1.0).abs() < 1e-12);
         assert!((mu.density_among(4) - 10.0 / 6.0).abs() < 1e-12);
+        // More sets than a density can tell.
+        assert!(UniformSets::new(30_000, 150).is_err());
+        assert!(UniformSets::new(30_000, 50).is_ok());
     }
 
     #[test]

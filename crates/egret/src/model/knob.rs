@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -103,6 +104,17 @@ impl FromStr for Knob {
         };
         knob.check()?;
         Ok(knob)
+    }
+}
+
+/// As [`FromStr`] reads it.
+impl fmt::Display for Knob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interval { low, high } => write!(f, "{low}..{high}"),
+            Self::Steps { low, high, step } => write!(f, "{low}..{high}/{step}"),
+            Self::Categories(names) => f.write_str(&names.join("|")),
+        }
     }
 }
 

@@ -422,8 +422,8 @@ impl fmt::Display for Space {
                 write!(f, "items:{left} of version {version}")
             }
             Self::Mixed { knobs } => {
-                let names: Vec<&str> = knobs.keys().map(String::as_str).collect();
-                write!(f, "mixed:{}", names.join(","))
+                let knobs = knobs.iter().map(|(name, knob)| format!("{name}={knob}"));
+                write!(f, "mixed:{}", knobs.collect::<Vec<_>>().join(";"))
             }
             Self::Set { count, size } => write!(f, "set:{count},{size}"),
         }
@@ -442,10 +442,8 @@ impl FromStr for Space {
             let mut knobs = BTreeMap::new();
             for knob in rest.split(';') {
                 let (name, knob) = knob.split_once('=').ok_or_else(unknown)?;
-                if knobs
-                    .insert(name.trim().to_owned(), knob.parse()?)
-                    .is_some()
-                {
+                let name = name.trim().to_owned();
+                if name.is_empty() || knobs.insert(name, knob.parse()?).is_some() {
                     return Err(unknown());
                 }
             }
@@ -573,12 +571,15 @@ mod tests {
     fn mixed_spaces_are_read_from_text() {
         let text = "mixed: price = 5..50/0.1; colour=red|blue; speed=0..1";
         assert_eq!(text.parse(), Ok(knobs()));
+        let written = "mixed:colour=red|blue;price=5..50/0.1;speed=0..1";
         assert_eq!(
             (knobs().kind(), knobs().to_string()),
-            (Kind::Mixed, "mixed:colour,price,speed".into())
+            (Kind::Mixed, written.into())
         );
+        assert_eq!(written.parse(), Ok(knobs()));
         for wrong in [
             "mixed:",
+            "mixed:=0..1",
             "mixed:a",
             "mixed:a=",
             "mixed:a=1..x",

@@ -240,16 +240,16 @@ impl ModelSpec {
         let rows = (self.embeddings.as_ref()).ok_or(OracleSpecError::NoEmbeddings)?;
         let features = SetFeatures::new(rows.rows.clone());
         let mut draws = Vec::new();
-        if let Ok(measure) = self.space.uniform_sets() {
-            OutOfRange::unless(
-                rows.len() == measure.items().len(),
-                "number of rows in the table of embeddings",
-                rows.len() as f64,
-                "one for each item",
-            )?;
-            let x = Context::dense(Vec::new()).expect("no feature is not finite");
-            measure.sample(&x, DRAWS, &mut EventRng::before_events(0), &mut draws);
-        }
+        let measure = self.space.uniform_sets();
+        let measure = measure.map_err(|_| OracleSpecError::NoEmbeddings)?;
+        OutOfRange::unless(
+            rows.len() == measure.items().len(),
+            "number of rows in the table of embeddings",
+            rows.len() as f64,
+            "one for each item",
+        )?;
+        let x = Context::dense(Vec::new()).expect("no feature is not finite");
+        measure.sample(&x, DRAWS, &mut EventRng::before_events(0), &mut draws);
         let scaling = scaling_of(&features, &draws);
         let oracle = (self.oracle).over_scaled(self.first_dim(), &features, &scaling)?;
         self.named(oracle)

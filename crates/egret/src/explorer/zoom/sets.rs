@@ -13,8 +13,8 @@ use crate::sampling::proposer::Proposals;
 ///
 /// p(S) = w₀ + Σⱼ wⱼ 1{S ⊂ region j} C(n, k)/C(m, k)
 ///
-/// Which items are the best is a guess: each takes the place of one item of a set, and the losses of these sets are compared. A bad
-/// guess costs loss, and no more.
+/// Which items are the best is a guess: each takes the place of one item of a set, and the losses of these sets are compared. It is
+/// right where losses add up over items; a bad guess costs loss, and no more.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SetPlan {
     /// The best items, the best first, with f̂ of their sets.
@@ -27,6 +27,9 @@ pub(crate) struct SetPlan {
 
 /// The most items of a region that is not the whole.
 const MOST: usize = 1_024;
+
+/// How often items are ranked, each time around the best that were found.
+const ROUNDS: usize = 2;
 
 /// Of how many draws the loss of a region is the mean.
 const DRAWS: usize = 8;
@@ -51,11 +54,26 @@ impl SetPlan {
         let whole = work.fhats.iter().sum::<f64>() / DRAWS as f64;
         let first = least(&work.fhats);
         let mut base = drawn::<A>(work)?[first].clone();
-        // First beside items at random, then beside the best ones found.
-        for _ in 0..2 {
-            self.rank(sets, &base, curve, work)?;
+        let mut kept = (f64::INFINITY, base.clone());
+        // First around items at random, then around the best ones found.
+        for _ in 0..ROUNDS {
+            let loss = self.rank(sets, &base, curve, work)?;
+            if loss < kept.0 {
+                kept = (loss, base);
+            }
             let best = self.best.iter().take(sets.size()).map(|&(_, item)| item);
             base = ItemSet::new(best).map_err(|_| DecideError::NoArgmin)?;
+        }
+        let list = drawn::<A>(work)?;
+        list.clear();
+        list.push(base);
+        curve.predict_unclamped(&work.actions, &mut work.fhats)?;
+        // Where losses do not add up, a set before may be better.
+        if kept.0 < work.fhats[0] {
+            let (loss, set) = kept;
+            self.best.retain(|(_, item)| !set.items().contains(item));
+            let items = set.items().iter().map(|&item| (loss, item));
+            self.best.splice(0..0, items);
         }
         self.regions.clear();
         self.shares.clear();
@@ -85,28 +103,42 @@ impl SetPlan {
         Ok(())
     }
 
-    /// Ranks all items by f̂ of the set in which each takes the place of the first that is another.
+    /// Ranks all items around a set, whose own loss it returns. An item gets the loss of the set with it in place of the set's first
+    /// item. Those of the set get what that would be if losses added up over items: with r an item that is not among them and f̂₍ᵢ₎ the
+    /// loss with r in place of i, it is f̂₍₁₎ + f̂ − f̂₍ᵢ₎.
     fn rank<X: ?Sized, A: Action>(
         &mut self,
         sets: &UniformSets,
         base: &ItemSet,
         curve: &LossCurve<'_, X, A>,
         work: &mut Proposals<A>,
-    ) -> Result<(), DecideError> {
+    ) -> Result<f64, DecideError> {
+        let own = base.items();
+        let items = sets.items().iter().copied();
+        let others: Vec<Item> = items.filter(|item| !own.contains(item)).collect();
+        let swapped = |out: Item, item: Item| {
+            let left = own.iter().copied().filter(|&of| of != out);
+            ItemSet::new(left.chain([item])).map_err(|_| DecideError::NoArgmin)
+        };
         let list = drawn::<A>(work)?;
         list.clear();
-        for &item in sets.items() {
-            let others = base.items().iter().copied();
-            let others = others
-                .filter(|&of| of != item)
-                .skip(usize::from(!base.items().contains(&item)));
-            let set = ItemSet::new(others.chain([item])).map_err(|_| DecideError::NoArgmin)?;
-            list.push(set);
+        list.push(base.clone());
+        for &item in own {
+            list.push(match others.first() {
+                Some(&other) => swapped(item, other)?,
+                None => base.clone(),
+            });
+        }
+        for &item in &others {
+            list.push(swapped(own[0], item)?);
         }
         curve.predict_unclamped(&work.actions, &mut work.fhats)?;
+        let (loss, without) = (work.fhats[0], &work.fhats[1..=own.len()]);
         self.best.clear();
-        let items = sets.items().iter().copied();
-        self.best.extend(work.fhats.iter().copied().zip(items));
+        let of_own = without.iter().map(|other| without[0] + loss - other);
+        self.best.extend(of_own.zip(own.iter().copied()));
+        let of_others = work.fhats[1 + own.len()..].iter().copied();
+        self.best.extend(of_others.zip(others));
         let order = |a: &(f64, Item), b: &(f64, Item)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
         let most = MOST.max(sets.size());
         if most < self.best.len() {
@@ -114,7 +146,7 @@ impl SetPlan {
             self.best.truncate(most);
         }
         self.best.sort_unstable_by(order);
-        Ok(())
+        Ok(loss)
     }
 
     fn draw_in(&self, sets: &UniformSets, region: usize, rng: &mut EventRng) -> ItemSet {
@@ -170,4 +202,59 @@ impl SetPlan {
 
 fn drawn<A: Action>(work: &mut Proposals<A>) -> Result<&mut Vec<ItemSet>, DecideError> {
     as_sets::<A>(&mut work.actions).ok_or(DecideError::NoArgmin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::FunctionOracle;
+
+    /// Item i loses a number of its own, and a set the mean of them: the best set is that of the k best items, wherever they are.
+    #[test]
+    fn the_best_items_are_found_where_losses_add_up() {
+        for (count, size, seed) in [
+            (10, 3, 0),
+            (10, 3, 1),
+            (40, 3, 2),
+            (40, 5, 3),
+            (40, 5, 4),
+            (6, 6, 5),
+        ] {
+            let mut rng = EventRng::before_events(seed);
+            let losses: Vec<f64> = (0..count).map(|_| rng.unit()).collect();
+            let mut order: Vec<u32> = (0..count as u32).collect();
+            order.sort_by(|&a, &b| losses[a as usize].total_cmp(&losses[b as usize]));
+            let expected = ItemSet::new(order[..size].iter().copied().map(Item)).expect("distinct");
+            let of = losses.clone();
+            let oracle =
+                FunctionOracle::new(move |_: &(), sets: &Vec<ItemSet>, out: &mut [f64]| {
+                    for (out, set) in out.iter_mut().zip(sets) {
+                        let each = set.items().iter().map(|item| of[item.0 as usize]);
+                        *out = each.sum::<f64>() / set.items().len() as f64;
+                    }
+                });
+            let sets = UniformSets::new(count, size).expect("in range");
+            let mut buffer = Vec::new();
+            let curve = LossCurve::new(&oracle, &(), &mut buffer).expect("no context");
+            let mut plan = SetPlan::default();
+            let learned = Learned {
+                batches: 100,
+                events: 100,
+                squared_error: Some(0.01),
+            };
+            plan.make(
+                &Zoom::default(),
+                &learned,
+                (&(), &sets),
+                &curve,
+                &mut Proposals::default(),
+            )
+            .expect("a plan");
+            assert_eq!(
+                plan.best::<ItemSet>(size),
+                Some(expected),
+                "{size} of {count}"
+            );
+        }
+    }
 }
