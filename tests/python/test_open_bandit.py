@@ -7,6 +7,7 @@ held against what that policy really got, and against obp's own classes.
 import importlib.util
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,18 @@ def test_thompson_sampling_to_random() -> None:
     compare(rows, log, np.full((ITEMS, POSITIONS), 1.0 / ITEMS))
     got = pd.read_csv(log_of("random"))["click"].mean()
     assert rows["ips", "betting"]["low"] < got < rows["ips", "betting"]["high"], (rows, got)
-    # Of 10,000 rows 40 have a click, and some weights are in the hundreds: nobody should rely on the normal interval.
+    # Of 10,000 rows 42 have a click, and some weights are in the hundreds: nobody should rely on the normal interval.
     assert "reliable" != rows["snips", "normal"]["verdict"], rows
     print(f"Thompson sampling to random: {rows['snips', 'normal']['estimate']:.4f}, it got {got:.4f}")
+
+
+def test_columns_are_guessed() -> None:
+    log = SCRATCH / "bts.csv"
+    shutil.copy(log_of("bts"), log)
+    egret("log", "init", log)
+    guessed = (SCRATCH / "bts.csv.toml").read_text().splitlines()
+    for line in [
+        *('action = "item_id"', 'space = "items:80"', 'density = "propensity_score"', "density_per_unit = true"),
+        *('reward = "click"', 'time = "timestamp"'),
+    ]:
+        assert line in guessed, (line, guessed)

@@ -20,11 +20,8 @@ const TITLE: &str = "Verdict: ";
 
 /// Colours verdicts if the standard output is a terminal and nobody asked for none (<https://no-color.org>).
 pub fn for_terminal(text: String, fault: bool) -> String {
-    let refused = |name: &str, value: &str| {
-        let found = env::var_os(name);
-        found.is_some_and(|found| value.is_empty() && !found.is_empty() || found == value)
-    };
-    let plain = refused("NO_COLOR", "") || refused("TERM", "dumb");
+    let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || env::var_os("TERM").is_some_and(|value| value == "dumb");
     match plain || !io::stdout().is_terminal() {
         true => text,
         false => coloured(&text, fault),

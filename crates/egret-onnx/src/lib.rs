@@ -42,7 +42,7 @@ impl OnnxModel {
             _ => None,
         };
         match shape.as_deref() {
-            Some([_, Dimension::Fixed(width)]) => Ok(Self {
+            Some([_, Dimension::Fixed(width)]) if 0 < *width => Ok(Self {
                 width: *width,
                 model,
             }),

@@ -98,6 +98,28 @@ def test_a_table_with_names_of_its_own_is_a_log(tmp_path, command):
         egret.evaluate(frame, "uniform", columns={"acton": "price"})
 
 
+def test_densities_that_were_not_kept_are_estimated():
+    rng = numpy.random.default_rng(5)
+    segment = rng.choice(["gold", "basic"], 2_000)
+    price = rng.uniform(5, 50, 2_000)
+    revenue = numpy.where(price < numpy.where(segment == "gold", 40, 20), price, 0)
+    frame = pandas.DataFrame({"price": price, "revenue": revenue, "segment": segment})
+    columns = {
+        **{"action": "price", "reward": "revenue", "reward_range": (0, 50)},
+        **{"context": ["segment"], "space": egret.Interval(5, 50)},
+    }
+    with pytest.raises(egret.EgretError, match="no column is the density of the action"):
+        egret.evaluate(frame, "uniform", columns=columns)
+    found = egret.evaluate(frame, "uniform", columns=columns, estimate_density=True)
+    # Prices were uniform, so that weights are near 1.
+    assert abs(found.table[0]["estimate"] - revenue.mean()) < 0.1 * revenue.mean()
+    assert all(row["verdict_kind"] != "reliable" for row in found.table)
+    assert all("the weights are estimated" in row["verdict"] for row in found.table)
+    told = {"columns": columns, "epochs": 1, "estimate_density": True}
+    assert "the weights are estimated" in str(egret.train(frame, **told).value)
+    assert "the weights are estimated" in egret.select(frame, ["ridge"], **told).table[0]["verdict"]
+
+
 def test_a_model_in_memory_is_a_policy(sold):
     model = egret.Model.load(sold / "early.egret")
     in_memory = egret.evaluate(sold / "log.parquet", {"it": egret.smooth(model, 8)}, from_seq=500)

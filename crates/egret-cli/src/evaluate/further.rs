@@ -58,7 +58,7 @@ pub(super) fn sections(report: &EvaluateReport, wide: bool) -> Vec<Section> {
         sections.push(Section {
             title: format!("How {}s spread", report.objective.noun()),
             before: format!(
-                "{level} intervals. Effective: events on the side of the quantile that has fewer. To rely on them takes 30, and weights up to 5."
+                "{level} intervals. Effective: events on the side of the quantile that has fewer. To rely on them takes 30, and no weight above 5 times the mean."
             ),
             header: header.map(String::from).to_vec(),
             words: 3,

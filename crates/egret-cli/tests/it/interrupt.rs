@@ -1,6 +1,7 @@
 //! Ctrl-C says what was kept and how to go on, and the exit code is a shell's 130.
 #![cfg(unix)]
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -9,18 +10,20 @@ use crate::log::text;
 use crate::own_log::sales;
 use crate::{egret, stdout};
 
-/// Starts a command, waits until it has come so far, and presses Ctrl-C.
-fn interrupted(arguments: &[&str], folder: &Path, so_far: impl Fn() -> bool) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_egret"))
+fn started(arguments: &[&str], folder: &Path) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_egret"))
         .args(arguments)
         .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("it starts");
-    // A pipe that stays open, so that nothing but Ctrl-C ends the command.
-    let input = child.stdin.take();
+        .expect("it starts")
+}
+
+/// Starts a command, waits until it has come so far, and presses Ctrl-C.
+fn interrupted(arguments: &[&str], folder: &Path, so_far: impl Fn() -> bool) -> Output {
+    let mut child = started(arguments, folder);
     let begun = Instant::now();
     while !so_far() {
         let ended = child.try_wait().expect("a child");
@@ -29,9 +32,7 @@ fn interrupted(arguments: &[&str], folder: &Path, so_far: impl Fn() -> bool) -> 
         std::thread::sleep(Duration::from_millis(5));
     }
     press(&child);
-    let output = child.wait_with_output().expect("it ends");
-    drop(input);
-    output
+    child.wait_with_output().expect("it ends")
 }
 
 fn press(child: &Child) {
@@ -110,9 +111,21 @@ fn a_pipe_that_is_silent_is_left_at_once() {
         "-o",
         text(&folder.join("m.egret")),
     ]));
-    let begun = Instant::now();
-    let waits = || Duration::from_millis(500) < begun.elapsed();
-    let decide = ["decide", "-", "--model", "m.egret"];
-    let errors = told(&interrupted(&decide, &folder, waits));
+    let mut child = started(&["decide", "-", "--model", "m.egret", "--json"], &folder);
+    // A pipe that stays open, so that nothing but Ctrl-C ends the command.
+    let mut input = child.stdin.take().expect("a pipe");
+    writeln!(input, "{{}}").expect("sent");
+    input.flush().expect("sent");
+    let mut answers = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut answer = String::new();
+    answers.read_line(&mut answer).expect("an answer");
+    assert!(answer.contains("\"event\":0"), "{answer}");
+    // The answer is there, so it waits for the next line.
+    press(&child);
+    let mut rest = String::new();
+    answers.read_line(&mut rest).expect("the end");
+    assert_eq!(rest, "", "nothing after the answer");
+    let errors = told(&child.wait_with_output().expect("it ends"));
+    drop(input);
     assert!(errors.contains("what was printed stands"), "{errors}");
 }

@@ -6,6 +6,7 @@ use egret::{
 };
 
 use crate::environment::{Environment, World};
+use crate::worlds::normals::normals;
 use crate::worlds::{KnownRounds, KnownWorld};
 
 /// A catalogue whose visitors click or not.
@@ -21,6 +22,9 @@ pub struct ItemWorld {
 
 const FEATURES: usize = 32;
 const CONTEXT: usize = 8;
+
+/// The seed of the items. From a seed that is also played, such as 0, W would be made of the same numbers.
+const ROWS: u64 = 0x17E35;
 
 impl ItemWorld {
     /// The names of all.
@@ -39,7 +43,7 @@ impl ItemWorld {
 
     fn rows(&self) -> &EmbeddingRows {
         self.rows.get_or_init(|| {
-            let mut rng = EventRng::new(0, 0, Stream::World);
+            let mut rng = EventRng::new(ROWS, 0, Stream::World);
             let values = normals(self.items * FEATURES, &mut rng);
             EmbeddingRows::from_singles(FEATURES, values.map(|value| value as f32).collect())
                 .expect("standard normal numbers")
@@ -86,17 +90,6 @@ const SEARCHED: usize = 4_096;
 
 /// The uniform policy's loss in a round is the mean over so many draws.
 const DRAWS: usize = 16;
-
-/// Standard normal numbers, two from each draw of Box and Muller.
-pub(super) fn normals(count: usize, rng: &mut EventRng) -> impl Iterator<Item = f64> {
-    (0..count.div_ceil(2))
-        .flat_map(|_| {
-            let radius = (-2.0 * libm::log(1.0 - rng.unit())).sqrt();
-            let (sin, cos) = libm::sincos(std::f64::consts::TAU * rng.unit());
-            [radius * cos, radius * sin]
-        })
-        .take(count)
-}
 
 /// Rounds of a seed.
 struct ItemRounds<'a> {
@@ -195,7 +188,7 @@ impl Environment<Item> for ItemWorld {
     }
 
     fn fingerprint(&self) -> String {
-        format!("item world {}: {}", self.name, self.about())
+        format!("item world {}, items {ROWS}: {}", self.name, self.about())
     }
 
     fn context_dim(&self) -> usize {

@@ -4,7 +4,7 @@ use egret::{
 };
 
 use crate::environment::{Environment, World};
-use crate::worlds::item_world::normals;
+use crate::worlds::normals::normals;
 use crate::worlds::{KnownRounds, KnownWorld};
 
 /// A short list of items without features.

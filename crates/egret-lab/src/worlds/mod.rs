@@ -8,6 +8,7 @@
 //! |---------------|------------------------------------------------------------------|
 //! | `mean_loss`   | the mean loss over all actions of one round, its least and mean  |
 //! | `noisy_rounds` | rounds on an interval with their truth, and how outcomes are drawn |
+//! | `normals`     | standard normal numbers                                          |
 //! | `noisy_world`, `box_world`, `item_world`, `list_world` | the worlds              |
 //! | `data_world`, `tenths_world` | worlds from data sets                              |
 //! | `any_world`   | a world of any kind of action                                    |
@@ -24,6 +25,7 @@ mod list_world;
 mod mean_loss;
 mod noisy_rounds;
 mod noisy_world;
+mod normals;
 mod report;
 mod study;
 mod tenths_world;

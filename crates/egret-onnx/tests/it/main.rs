@@ -45,11 +45,9 @@ fn predictions_are_those_of_scikit_learn() {
         );
     }
     // The rows differ, so that equal predictions would be seen.
-    assert!(
-        0.2 < predicted
-            .iter()
-            .fold(0.0, |most: f64, value| most.max(*value))
-    );
+    let most = predicted.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let least = predicted.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(0.2 < most - least, "{least} to {most}");
 }
 
 #[test]

@@ -59,6 +59,7 @@ def evaluate(
     space: Space | None = None,
     objective: Objective | None = None,
     columns: Columns | None = None,
+    estimate_density: bool = False,
     skip_bad: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -94,6 +95,9 @@ def evaluate(
         Which column is what, for tables and files that are not egret's: {"action": "price", "density": "p",
         "density_per_unit": True, "reward": "revenue", "reward_range": (0, 50), "context": ["age", "segment"],
         "space": egret.Interval(5, 50), "time": "ts", "id": "order_id"}. Costs are "loss" and "loss_range".
+    estimate_density
+        Estimate the densities of actions from the log itself, where they were not kept. It is an assumption: what rests
+        on it is never called reliable.
     skip_bad
         A file for rows that are no records. By default the first of them is an error.
     progress
@@ -125,7 +129,7 @@ def evaluate(
         elif fit:
             predictions = "fit"
         request = {
-            "log": scratch.log(log, skip_bad, space, objective, columns),
+            "log": scratch.log(log, skip_bad, space, objective, columns, estimate_density),
             "policies": [{"name": name, "policy": scratch.policy(policy)} for name, policy in named.items()],
             "estimators": list(estimators),
             "intervals": list(intervals),
@@ -219,6 +223,7 @@ def train(
     level: float = 0.95,
     seed: int = 0,
     columns: Columns | None = None,
+    estimate_density: bool = False,
     skip_bad: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Training:
@@ -229,13 +234,15 @@ def train(
         docs/learning.md.
     split
         The shares of the log for training, for stopping and for judging.
+    estimate_density
+        Estimate the densities of actions from the log itself, as in evaluate.
 
     >>> 5 <= egret.train("events", epochs=1).model.best({"income": 50}) <= 50
     True
     """
     with _Scratch() as scratch:
         request = {
-            "from": _training_log(scratch, log, skip_bad, space, objective, features, columns),
+            "from": _training_log(scratch, log, skip_bad, space, objective, features, columns, estimate_density),
             "candidate": _candidate(oracle, method, epochs),
             "split": {"shares": list(split), "shuffle": shuffle},
             "seed": seed,
@@ -259,6 +266,7 @@ def select(
     level: float = 0.95,
     seed: int = 0,
     columns: Columns | None = None,
+    estimate_density: bool = False,
     skip_bad: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Selection:
@@ -267,6 +275,8 @@ def select(
     candidates
         Pairs of an oracle and a method, or oracles alone, by ips: ["default", "ridge", ("ridge", "dm")]. By default the
         default, ridge and fourier, each by dm, ips and dr.
+    estimate_density
+        Estimate the densities of actions from the log itself, as in evaluate.
 
     >>> found = egret.select("events", ["ridge", ("ridge", "dm")], epochs=1)
     >>> len(found.table), 5 <= found.model.best({"income": 50}) <= 50
@@ -275,7 +285,7 @@ def select(
     with _Scratch() as scratch:
         pairs = [(one, "ips") if isinstance(one, str) else one for one in candidates]
         request = {
-            "from": _training_log(scratch, log, skip_bad, space, objective, features, columns),
+            "from": _training_log(scratch, log, skip_bad, space, objective, features, columns, estimate_density),
             "candidates": [_candidate(oracle, method, epochs) for oracle, method in pairs],
             "split": {"shares": list(split), "shuffle": shuffle},
             "seed": seed,
@@ -353,10 +363,11 @@ def _training_log(
     objective: Objective | None,
     features: Schema | None,
     columns: Columns | None,
+    estimate_density: bool,
 ) -> dict[str, Any]:
     embeddings = None if space is None else space.embeddings
     return {
-        "log": scratch.log(log, skip_bad, None, objective, columns),
+        "log": scratch.log(log, skip_bad, None, objective, columns, estimate_density),
         "space": None if space is None else json.loads(_egret.space_json(str(space))),
         "embeddings": None if embeddings is None else scratch.rows(embeddings.tolist()),
         "features": None if features is None else features.to_dict(),
@@ -423,6 +434,7 @@ class _Scratch:
         space: Space | None = None,
         objective: Objective | None = None,
         columns: Columns | None = None,
+        estimate_density: bool = False,
     ) -> dict[str, Any]:
         if not _is_path(log):
             file = self._file(".parquet")
@@ -434,6 +446,7 @@ class _Scratch:
         return {
             "paths": [fspath(path) for path in paths],
             "skip_bad": None if skip_bad is None else fspath(skip_bad),
+            "estimate_density": estimate_density,
             **({} if columns is None else {"mapping": _mapping(columns)}),
         }
 

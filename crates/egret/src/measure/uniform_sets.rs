@@ -138,7 +138,7 @@ mod tests {
             // (0, 1), (0, 2), (1, 2), (0, 3), …
             counts[b * (b - 1) / 2 + a] += 1;
         }
-        // False alarm: one in a million. Power: 7% less of one set would be seen.
+        // False alarm: one in a million. Power: a sixth less of one set is seen.
         assert!(1e-6 < chi_square_p_value(&counts, &[0.1; 10]));
         counts[3] -= counts[3] / 6;
         assert!(chi_square_p_value(&counts, &[0.1; 10]) < 1e-6);

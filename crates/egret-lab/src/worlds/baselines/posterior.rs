@@ -1,6 +1,8 @@
 use egret::EventRng;
 use egret::lanes::dot;
 
+use crate::worlds::normals;
+
 /// The normal posterior N(θ, v²A⁻¹) of a linear model, A = I + Σ φφᵀ, with v² the mean squared error so far.
 pub(super) struct Posterior {
     /// The upper triangle U with UᵀU = A, row by row.
@@ -38,7 +40,9 @@ impl Posterior {
             rest.for_each(|(sum, u)| *sum -= u * value);
         }
         let deviation = (self.squared_errors / self.events).sqrt();
-        let noisy = half.iter().map(|value| value + deviation * normal(rng));
+        let noisy = half
+            .iter()
+            .map(|value| value + deviation * normals::pair(rng)[0]);
         let drawn = self.solve(noisy.collect());
         self.mean = self.solve(half);
         drawn
@@ -72,12 +76,6 @@ impl Posterior {
             });
         }
     }
-}
-
-/// A standard normal number.
-fn normal(rng: &mut EventRng) -> f64 {
-    let radius = (-2.0 * libm::log(1.0 - rng.unit())).sqrt();
-    radius * libm::cos(std::f64::consts::TAU * rng.unit())
 }
 
 #[cfg(test)]
