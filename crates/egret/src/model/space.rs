@@ -613,7 +613,7 @@ mod tests {
         let error = ItemSet::measure(&knobs()).err().expect("another kind");
         assert_eq!(
             error.to_string(),
-            "mixed:colour,price,speed is a space of mixed actions, expected one of sets"
+            "mixed:colour=red|blue;price=5..50/0.1;speed=0..1 is a space of mixed actions, expected one of sets"
         );
     }
 
