@@ -17,6 +17,7 @@ def played(learner, settings, rows, delay) -> list[tuple[float, float, float, fl
     process = subprocess.Popen([sys.executable, ADAPTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     contexts = [0.2 if row % 2 else 0.8 for row in range(rows)]
     header = {"learner": learner, "settings": settings, "seed": 3, "rows": rows, "columns": 1}
+    header["actions"] = {"kind": "interval"}
     process.stdin.write(json.dumps(header).encode() + b"\n" + struct.pack(f"<{rows}d", *contexts))
     process.stdin.flush()
     assert json.loads(process.stdout.readline()) == {"ready": True}
