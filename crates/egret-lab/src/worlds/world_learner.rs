@@ -96,7 +96,7 @@ trait WorldAction: Action {
         learner: &WorldLearner,
         environment: &dyn Environment<Self>,
         seed: u64,
-    ) -> Result<Option<Box<dyn Player<Self>>>, PlayError>;
+    ) -> Option<Box<dyn Player<Self>>>;
 }
 
 impl WorldAction for f64 {
@@ -104,15 +104,15 @@ impl WorldAction for f64 {
         learner: &WorldLearner,
         environment: &dyn Environment<Self>,
         seed: u64,
-    ) -> Result<Option<Box<dyn Player<Self>>>, PlayError> {
+    ) -> Option<Box<dyn Player<Self>>> {
         let measure = environment.measure();
         let line = measure
             .as_line()
             .filter(|_| *learner == WorldLearner::Naive);
-        Ok(line.map(|line| {
+        line.map(|line| {
             let naive = Buckets::new(line.bounds(), environment.context_dim(), seed);
             Box::new(naive) as Box<dyn Player<Self>>
-        }))
+        })
     }
 }
 
@@ -121,17 +121,14 @@ impl WorldAction for Vector {
         learner: &WorldLearner,
         environment: &dyn Environment<Self>,
         seed: u64,
-    ) -> Result<Option<Box<dyn Player<Self>>>, PlayError> {
+    ) -> Option<Box<dyn Player<Self>>> {
         let features = environment.context_dim();
-        let Some(sides) = environment.sides() else {
-            return Ok(None);
-        };
-        let knobs = sides.len();
-        Ok(match learner {
+        let knobs = environment.sides()?.len();
+        match learner {
             WorldLearner::Naive => Some(Box::new(ShrinkingBox::new(knobs, features, seed))),
             WorldLearner::Thompson => Some(Box::new(BoxThompson::new(knobs, features, seed))),
             _ => None,
-        })
+        }
     }
 }
 
@@ -140,22 +137,22 @@ impl WorldAction for Item {
         learner: &WorldLearner,
         environment: &dyn Environment<Self>,
         seed: u64,
-    ) -> Result<Option<Box<dyn Player<Self>>>, PlayError> {
+    ) -> Option<Box<dyn Player<Self>>> {
         let features = environment.context_dim();
         let Some(rows) = environment.embeddings() else {
             let measure = environment.measure();
             let list = measure
                 .catalogue()
                 .filter(|_| *learner == WorldLearner::Naive);
-            return Ok(list.map(|list| {
+            return list.map(|list| {
                 Box::new(ItemRidges::new(list.len(), features, seed)) as Box<dyn Player<Self>>
-            }));
+            });
         };
-        Ok(match learner {
+        match learner {
             WorldLearner::Naive => Some(Box::new(BestItems::new(rows, features, seed))),
             WorldLearner::Thompson => Some(Box::new(ItemThompson::new(rows, features, seed))),
             _ => None,
-        })
+        }
     }
 }
 
@@ -183,7 +180,7 @@ impl<A: WorldAction> LearnerFactory<A> for WorldLearner {
                 measure: environment.measure(),
                 seed,
             })),
-            _ => A::baseline(self, environment, seed)?.ok_or_else(|| {
+            _ => A::baseline(self, environment, seed).ok_or_else(|| {
                 let (learner, world) = (self.name(), environment.name());
                 PlayError::Other(format!("the actions of {world} are not for {learner}"))
             }),

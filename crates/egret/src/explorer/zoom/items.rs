@@ -37,13 +37,13 @@ const LEAVES: usize = 64;
 const DRAWS: usize = 4_096;
 
 /// The most items of a region that is not the whole catalogue.
-const MOST: usize = 1_024;
+pub(super) const MOST: usize = 1_024;
 
 /// Of how many draws of μ the loss of the whole catalogue is the mean.
 const WHOLE_DRAWS: usize = 64;
 
 /// γ is so many times K √(1 + n)/σ. Catalogues lose as much with half of it or with 16 times as much.
-const GREED: f64 = 0.5;
+pub(super) const GREED: f64 = 0.5;
 
 impl ItemPlan {
     /// Makes the plan for a context: a function of the model, the context and the items that there are.

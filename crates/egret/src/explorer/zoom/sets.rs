@@ -1,4 +1,5 @@
 use crate::event::{Action, Batch, Item, ItemSet, action::as_action, action::as_sets};
+use crate::explorer::zoom::items::{GREED, MOST};
 use crate::explorer::zoom::{Zoom, inverse_gap_shares, region_of, search::least, sigma};
 use crate::explorer::{DecideError, Learned};
 use crate::measure::{ReferenceMeasure, uniform_sets::UniformSets};
@@ -25,17 +26,11 @@ pub(crate) struct SetPlan {
     gamma: f64,
 }
 
-/// The most items of a region that is not the whole.
-const MOST: usize = 1_024;
-
 /// How often items are ranked, each time around the best that were found.
 const ROUNDS: usize = 2;
 
 /// Of how many draws the loss of a region is the mean.
 const DRAWS: usize = 8;
-
-/// γ is so many times K √(1 + n)/σ, as on catalogues.
-const GREED: f64 = 0.5;
 
 impl SetPlan {
     /// Makes the plan for a context: a function of the model, the context and the items that there are.
