@@ -98,7 +98,7 @@ def betting_bound(x: np.ndarray, alpha: float) -> float:
     """The lower bound on the mean of x ≥ 0, by bisection on the wealth of a mixture of bets."""
     j = np.arange(32)
     theta = 2.0 ** (j - 24)
-    prior = np.exp(-0.5 * ((j - 18) / 5.0) ** 2) + 0.002
+    prior = np.exp(-0.5 * ((j - 21) / 4.0) ** 2) + 0.002
     log_prior = np.log(prior / prior.sum())
     sums = np.array([np.sum(np.log1p(t * x)) for t in theta])
 

@@ -5,6 +5,8 @@
 //! with every estimator: once with the logged density p = g/z, once with g alone, as if κ were 1. The labels tell the truth.
 //!
 //!     cargo run --release -p egret-lab --example real_data -- DATA_DIR --seeds 100 --write docs/offline.md
+//!
+//! `--log default` has the log of the default learner in place of the paper's, with event by event what its weights can reach.
 
 mod tally;
 mod world;
@@ -23,7 +25,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
 use tally::{Outcome, Table};
-use world::World;
+use world::{Log, World};
 
 /// Evaluates policies from logs on real data, beside the truth.
 #[derive(Debug, Parser)]
@@ -37,6 +39,9 @@ struct Args {
         default_value = "42225_diamonds,44977_california_housing,41540_black_friday"
     )]
     sets: Vec<String>,
+    /// Whose log policies are evaluated from: that of the paper's setting, or of the default learner
+    #[arg(long, value_enum, default_value_t = Log::Paper)]
+    log: Log,
     /// How many shuffles of each
     #[arg(long, default_value_t = 100)]
     seeds: u64,
@@ -62,7 +67,7 @@ fn main() -> Result<()> {
         let outcomes = (0..args.seeds)
             .into_par_iter()
             .map(|seed| {
-                let outcomes = outcomes(&data, seed);
+                let outcomes = outcomes(&data, args.log, seed);
                 bar.inc(1);
                 outcomes
             })
@@ -100,8 +105,8 @@ fn replace(path: &Path, tables: &str) -> Result<()> {
 }
 
 /// Every policy by every estimator, with both kinds of weights, on one shuffle.
-fn outcomes(data: &Supervised, seed: u64) -> Result<Vec<Outcome>> {
-    let world = World::new(data, seed)?;
+fn outcomes(data: &Supervised, log: Log, seed: u64) -> Result<Vec<Outcome>> {
+    let world = World::new(data, log, seed)?;
     let other = world.at_other_settings()?;
     let oracle = world.model().learner().oracle();
     let mut buffers = PolicyBuffers::default();
@@ -110,24 +115,32 @@ fn outcomes(data: &Supervised, seed: u64) -> Result<Vec<Outcome>> {
         predicted.extend(world.model().predict(event.x, &[event.decision.action])?);
     }
     let losses: Vec<f64> = world.events.iter().map(|event| event.loss).collect();
-    let event_weights: Vec<f64> = world
-        .events
-        .iter()
-        .map(|event| event.decision.tau / (event.decision.tau + event.decision.gamma))
-        .collect();
+    // γ of the paper's schedule grows, and with it the spread of late weights.
+    let event_weights: Option<Vec<f64>> = (log == Log::Paper).then(|| {
+        let decisions = world.events.iter().map(|event| &event.decision);
+        decisions
+            .map(|played| played.tau / (played.tau + played.gamma))
+            .collect()
+    });
     let mut outcomes = Vec::new();
     for (name, policy) in world.policies(&other)? {
         let truth = world.truth(&*policy, seed)?;
-        let (mut correct, mut as_if_1, mut policy_predicted) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut correct, mut as_if_1) = (Vec::new(), Vec::new());
+        let (mut policy_predicted, mut bounds) = (Vec::new(), Vec::new());
         for event in &world.events {
             let seed = PolicySeed {
                 seed,
                 event: event.decision.event,
             };
-            let q = policy.density(seed, event.x, &event.decision.action, &mut buffers)?;
-            let capped = event.decision.capped_igw.context("an event of CappedIGW")?;
-            correct.push(q * capped.z.value / capped.g);
-            as_if_1.push(q / capped.g);
+            let decision = &event.decision;
+            let q = policy.density(seed, event.x, &decision.action, &mut buffers)?;
+            let p = decision.propensity.density().context("a density")?;
+            correct.push(q / p.get());
+            as_if_1.extend(decision.capped_igw.map(|capped| q / capped.g));
+            let most = policy
+                .largest_density()
+                .zip(decision.largest_inverse_density);
+            bounds.extend(most.map(|(density, inverse)| density * inverse));
             policy_predicted.push(expected_loss(
                 &*policy,
                 oracle,
@@ -137,16 +150,21 @@ fn outcomes(data: &Supervised, seed: u64) -> Result<Vec<Outcome>> {
                 &mut buffers,
             )?);
         }
-        for (kappa_hat_1, weights) in [(false, &correct), (true, &as_if_1)] {
+        let sides = match log {
+            Log::Paper => vec![(false, &correct), (true, &as_if_1)],
+            Log::Default => vec![(false, &correct)],
+        };
+        for (kappa_hat_1, weights) in sides {
+            let bounded = !kappa_hat_1 && bounds.len() == weights.len();
             let events = WeightedEvents {
                 losses: &losses,
                 weights,
                 predicted: Some(&predicted),
                 policy_predicted: Some(&policy_predicted),
-                event_weights: Some(&event_weights),
-                ..WeightedEvents::default()
+                weight_bounds: bounded.then_some(&bounds),
+                event_weights: event_weights.as_deref(),
             };
-            for estimate in estimates(&events)? {
+            for estimate in estimates(log, &events)? {
                 outcomes.push(Outcome {
                     policy: name,
                     kappa_hat_1,
@@ -159,17 +177,21 @@ fn outcomes(data: &Supervised, seed: u64) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-fn estimates(events: &WeightedEvents<'_>) -> Result<Vec<egret_offline::Estimate>> {
-    let mut estimators = Estimator::ALL.to_vec();
-    for estimator in &mut estimators {
-        if let Estimator::ClippedIps(number) = estimator {
-            // The paper's cap.
-            *number = Hyperparameter::Given(5.0);
-        }
-    }
+fn estimates(log: Log, events: &WeightedEvents<'_>) -> Result<Vec<egret_offline::Estimate>> {
+    let estimators = match log {
+        Log::Paper => Estimator::ALL
+            .map(|estimator| match estimator {
+                // The paper's cap.
+                Estimator::ClippedIps(_) => Estimator::ClippedIps(Hyperparameter::Given(5.0)),
+                other => other,
+            })
+            .to_vec(),
+        Log::Default => vec![Estimator::Ips, Estimator::Snips, Estimator::Dr],
+    };
     let mut evaluation = Evaluation::new(Plan {
         estimators,
         intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
+        event_bounds: events.weight_bounds.is_some(),
         ..Plan::default()
     })?;
     evaluation.observe(events)?;

@@ -81,27 +81,34 @@ impl Table {
     }
 
     pub fn markdown(&self) -> String {
+        let as_if_1 = self.rows.iter().any(|row| 0 < row.sides[1].seeds);
+        let (titles, dashes) = match as_if_1 {
+            true => (" κ̂ = 1: estimate | rmse | covers |", "--:|--:|--:|"),
+            false => ("", ""),
+        };
         let mut text = format!(
             "\n### {}\n\n\
-             | policy | estimator | truth | estimate | rmse | half-width | covers | κ̂ = 1: estimate | rmse | covers |\n\
-             |---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+             | policy | estimator | truth | estimate | rmse | half-width | covers |{titles}\n\
+             |---|---|--:|--:|--:|--:|--:|{dashes}\n",
             self.title
         );
         for row in &self.rows {
-            let [correct, as_if_1] = row.sides;
-            text += &format!(
-                "| {} | {} | {:.4} | {:.4} | {:.4} | {:.4} | {}% | {:.4} | {:.4} | {}% |\n",
-                row.policy,
-                row.by,
-                row.truth,
-                correct.mean,
-                correct.rmse,
-                0.5 * correct.width,
-                correct.percent(),
-                as_if_1.mean,
-                as_if_1.rmse,
-                as_if_1.percent(),
-            );
+            let [correct, wrong] = row.sides;
+            text += &format!("| {} | {} | {:.4} |", row.policy, row.by, row.truth);
+            text += &format!(" {:.4} | {:.4} |", correct.mean, correct.rmse);
+            text += &format!(" {:.4} | {}% |", 0.5 * correct.width, correct.percent());
+            if as_if_1 {
+                text += &match wrong.seeds {
+                    0 => " – | – | – |".to_owned(),
+                    _ => format!(
+                        " {:.4} | {:.4} | {}% |",
+                        wrong.mean,
+                        wrong.rmse,
+                        wrong.percent()
+                    ),
+                };
+            }
+            text.push('\n');
         }
         text
     }

@@ -13,6 +13,15 @@ use egret_offline::{
 pub const DECISIONS: usize = 20_000;
 const BATCH: usize = 8;
 
+/// Whose log it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Log {
+    /// CappedIGW in the paper's setting, with z estimated by draws.
+    Paper,
+    /// egret's default learner.
+    Default,
+}
+
 /// One event of the second half.
 pub struct Logged<'a> {
     pub x: &'a Context,
@@ -20,7 +29,7 @@ pub struct Logged<'a> {
     pub loss: f64,
 }
 
-/// An online run of CappedIGW in the paper's setting, over one shuffle.
+/// An online run over one shuffle.
 pub struct World<'a> {
     /// The model at half-time: what policies are made of, and f̂ of the doubly robust estimators.
     model: Model<f64>,
@@ -31,7 +40,7 @@ pub struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    pub fn new(data: &'a Supervised, seed: u64) -> Result<Self> {
+    pub fn new(data: &'a Supervised, log: Log, seed: u64) -> Result<Self> {
         let order = data.shuffled(seed, data.rows().len());
         let rows: Vec<&(Context, f64)> = order
             .into_iter()
@@ -41,14 +50,18 @@ impl<'a> World<'a> {
         let half = decisions / 2 / BATCH * BATCH;
         // Actions are predictions of the label.
         let mut spec = ModelSpec::new(Interval::new(0.0, 1.0)?, data.width());
-        spec.oracle = OracleSpec::paper();
-        // β by draws, as for any action space; on an interval z could be computed, and κ would be 1.
-        let settings = Settings {
-            explorer: capped_igw(Normalization::Mixture),
-            seed,
-            ..Settings::paper()
+        let settings = match log {
+            Log::Paper => {
+                spec.oracle = OracleSpec::paper();
+                // β by draws, as for any action space; on an interval z could be computed, and κ would be 1.
+                Settings {
+                    explorer: capped_igw(Normalization::Mixture),
+                    ..Settings::paper()
+                }
+            }
+            Log::Default => Settings::default(),
         };
-        let mut model: Model<f64> = Model::from_spec(spec, settings)?;
+        let mut model: Model<f64> = Model::from_spec(spec, Settings { seed, ..settings })?;
         let mut events = Vec::new();
         let mut halfway = None;
         for (batch, part) in rows[..decisions].chunks(BATCH).enumerate() {
