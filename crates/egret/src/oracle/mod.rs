@@ -71,8 +71,35 @@ pub trait RegressionOracle<X: ?Sized, A: Action>: Send + Sync {
     /// Writes f̂(x, a) for each action; `out` is as long as `actions`.
     fn predict(&self, x: &X, prepared: &[f64], actions: &A::Batch, out: &mut [f64]);
 
+    /// f̂(x, a) of one action: the number that `prepare` and `predict` give, to the bit. `scratch` may hold anything.
+    ///
+    /// An oracle that prepares much more than one action needs may have a shorter way.
+    fn predict_one(&self, x: &X, action: &A, scratch: &mut Vec<f64>) -> Result<f64, ContextError> {
+        let mut actions = A::Batch::default();
+        actions.push(action);
+        scratch.clear();
+        self.prepare(x, scratch)?;
+        let mut fhat = [0.0];
+        self.predict(x, scratch, &actions, &mut fhat);
+        Ok(fhat[0])
+    }
+
     /// Takes one step on a batch. Every context is checked before anything is learned.
     fn learn(&mut self, batch: &[Example<'_, X, A>]) -> Result<(), ContextError>;
+
+    /// An error if [`learn`](Self::learn) would refuse this example; nothing is learned.
+    fn check(&self, example: &Example<'_, X, A>) -> Result<(), ContextError> {
+        let action = example.action;
+        if self
+            .predict_one(example.x, action, &mut Vec::new())?
+            .is_nan()
+        {
+            return Err(ContextError::Refused(format!(
+                "the oracle predicted NaN for the action {action:?}"
+            )));
+        }
+        Ok(())
+    }
 
     /// The state as bytes; `load` restores it bit for bit.
     fn save(&self) -> Vec<u8>;

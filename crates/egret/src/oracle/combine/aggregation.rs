@@ -1,16 +1,16 @@
-use std::slice;
-
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{LoadError, saved_state};
-use crate::event::{Action, Batch, ContextError};
+use crate::event::{Action, ContextError};
 use crate::numeric::{
     OutOfRange,
     elementary::{exp, ln},
     pool::Pool,
 };
 use crate::oracle::{
-    Example, GrowError, ItemTree, RegressionOracle, features::limits::check_count,
+    Example, GrowError, ItemTree, RegressionOracle,
+    combine::side_by_side::{learn_side_by_side, prediction},
+    features::limits::check_count,
 };
 
 /// Vovk's aggregating forecaster: nearly as good as the best of several oracles, on any data.
@@ -31,8 +31,10 @@ use crate::oracle::{
 /// with the predictions that the members made before they learned the example, in a batch too. Members of the least weight
 /// are not asked for predictions, except where they learn.
 ///
-/// A member that accepts a context in `prepare` and predicts a number for an action must accept both in `learn`. The
-/// oracles of this crate do, for features up to 1e30. If a member fails there, what came before has been learned.
+/// A member that accepts an example in [`check`](RegressionOracle::check) must accept it in `learn`. The oracles of this
+/// crate do, for features up to 1e30. If a member fails there, it has learned what came before, and others all of the batch.
+///
+/// A batch of 64 examples or more is learned on several threads, each member by one at a time: results do not depend on how many.
 ///
 /// The cost is that of the members, plus two exponentials for each member and action. Buffers are reused, so `prepare`
 /// and `predict` soon allocate nothing.
@@ -106,51 +108,42 @@ impl<X: ?Sized, A: Action> Aggregation<X, A> {
     }
 }
 
-/// Squared errors on an example.
-struct Errors {
-    members: Vec<f64>,
-    /// That of f̂.
-    own: f64,
-}
-
 impl<X: ?Sized, A: Action> Aggregation<X, A> {
-    /// Those of predictions made now; an error if a member cannot predict.
-    fn errors(&self, example: &Example<'_, X, A>) -> Result<Errors, ContextError> {
-        let mut action = A::Batch::default();
-        action.push(example.action);
+    /// What each member predicts now; an error if one cannot.
+    fn predictions(&self, example: &Example<'_, X, A>) -> Result<Vec<f64>, ContextError> {
+        self.buffers.with(|scratch| {
+            let members = self.members.iter().enumerate();
+            members
+                .map(|(place, member)| prediction(place, &**member, example, scratch))
+                .collect()
+        })
+    }
+
+    /// Counts the errors of what the members predicted for an example.
+    fn count(&mut self, example: &Example<'_, X, A>, predicted: impl Iterator<Item = f64>) {
         // Both in [0, 1], as the bound requires; members see a pseudo-loss unclamped.
         let seen = example.loss.get().clamp(0.0, 1.0);
         let squared = |fhat: f64| (fhat - seen) * (fhat - seen);
-        let mut members = self.weights();
+        let mut sums = self.weights();
         let (mut at_zero, mut at_one) = (0.0, 0.0);
-        self.buffers.with(|prepared| {
-            for (place, (member, error)) in self.members.iter().zip(&mut members).enumerate() {
-                prepared.clear();
-                member.prepare(example.x, prepared)?;
-                let mut fhat = [0.0];
-                member.predict(example.x, prepared, &action, &mut fhat);
-                if fhat[0].is_nan() {
-                    let action = example.action;
-                    return Err(ContextError::Refused(format!(
-                        "member {place} predicted NaN for the action {action:?}"
-                    )));
-                }
-                let fhat = fhat[0].clamp(0.0, 1.0);
-                let (weight, [zero, one]) = (*error, mixed(fhat));
-                at_zero += weight * zero;
-                at_one += weight * one;
-                *error = squared(fhat);
-            }
-            Ok(())
-        })?;
-        Ok(Errors {
-            members,
-            own: squared(substituted(at_zero, at_one)),
-        })
+        for ((sum, excess), fhat) in sums.iter_mut().zip(&self.excess).zip(predicted) {
+            let (weight, [zero, one]) = (*sum, mixed(fhat));
+            at_zero += weight * zero;
+            at_one += weight * one;
+            // The upper end keeps differences of the largest sums from being NaN.
+            *sum = (excess + example.weight.get() * squared(fhat)).min(1e300);
+        }
+        let least = sums.iter().copied().fold(f64::INFINITY, f64::min);
+        for (excess, sum) in self.excess.iter_mut().zip(sums) {
+            *excess = (sum - least).min(MOST_EXCESS);
+        }
+        let own = squared(substituted(at_zero, at_one));
+        self.examples += 1;
+        self.error += (own - self.error) / self.examples.min(ERROR_HORIZON) as f64;
     }
 }
 
-impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
+impl<X: ?Sized + Sync, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
     /// The weights; then for each member that has one how many numbers it prepared, and these.
     fn prepare(&self, x: &X, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
         let start = prepared.len();
@@ -199,31 +192,28 @@ impl<X: ?Sized, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
         });
     }
 
-    /// One example after another, so that how they are grouped changes nothing.
+    fn check(&self, example: &Example<'_, X, A>) -> Result<(), ContextError> {
+        let mut members = self.members.iter();
+        members.try_for_each(|member| member.check(example))
+    }
+
+    /// One example after another, so that how they are grouped changes nothing; members side by side.
     fn learn(&mut self, batch: &[Example<'_, X, A>]) -> Result<(), ContextError> {
-        // A single example is checked as it is scored.
-        if 1 < batch.len() {
-            for example in batch {
-                self.errors(example)?;
+        // A single example is checked as it is predicted.
+        if let [example] = batch {
+            let predicted = self.predictions(example)?;
+            for member in &mut self.members {
+                member.learn(batch)?;
             }
+            self.count(example, predicted.into_iter());
+            return Ok(());
         }
         for example in batch {
-            let Errors { members, own } = self.errors(example)?;
-            for member in &mut self.members {
-                member.learn(slice::from_ref(example))?;
-            }
-            // The upper end keeps differences of the largest sums from being NaN.
-            let weight = example.weight.get();
-            let sums = self.excess.iter().zip(members);
-            let sums: Vec<f64> = sums
-                .map(|(excess, error)| (excess + weight * error).min(1e300))
-                .collect();
-            let least = sums.iter().copied().fold(f64::INFINITY, f64::min);
-            for (excess, sum) in self.excess.iter_mut().zip(sums) {
-                *excess = (sum - least).min(MOST_EXCESS);
-            }
-            self.examples += 1;
-            self.error += (own - self.error) / self.examples.min(ERROR_HORIZON) as f64;
+            self.check(example)?;
+        }
+        let predicted = learn_side_by_side(&mut self.members, batch)?;
+        for (place, example) in batch.iter().enumerate() {
+            self.count(example, predicted.iter().map(|predicted| predicted[place]));
         }
         Ok(())
     }
@@ -578,20 +568,30 @@ mod tests {
         }
     }
 
+    /// On several threads from 64 examples on.
     #[test]
-    fn how_examples_are_grouped_changes_nothing() {
-        let contexts: Vec<Context> = (0..20)
-            .map(|n| Context::dense(vec![f64::from(n) / 20.0]).expect("finite"))
+    fn how_examples_are_grouped_changes_nothing_on_any_number_of_threads() {
+        let contexts: Vec<Context> = (0..200)
+            .map(|n| Context::dense(vec![f64::from(n) / 200.0]).expect("finite"))
             .collect();
         let batch: Vec<_> = (contexts.iter().enumerate())
             .map(|(n, x)| example(x, &0.5, f64::from(u8::from(n % 3 == 0))))
             .collect();
-        let (mut together, mut alone) = (learners(0), learners(0));
-        together.learn(&batch).expect("readable");
+        let mut alone = learners(0);
         for example in &batch {
-            alone.learn(slice::from_ref(example)).expect("readable");
+            alone
+                .learn(std::slice::from_ref(example))
+                .expect("readable");
         }
-        assert_eq!(together.save(), alone.save());
+        for (threads, length) in [(1, 200), (2, 200), (8, 200), (2, 64), (1, 63)] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let pool = pool.build().expect("threads");
+            let mut together = learners(0);
+            for batch in batch.chunks(length) {
+                pool.install(|| together.learn(batch)).expect("readable");
+            }
+            assert_eq!(together.save(), alone.save(), "{threads} {length}");
+        }
         // Linear members start at 0 and Fourier features at ½.
         let mut first = learners(0);
         first.learn(&batch[..1]).expect("readable");
@@ -614,6 +614,54 @@ mod tests {
                 .is_err()
         );
         assert_eq!(before, oracle.save());
+    }
+
+    /// Predicts NaN once it has learned so many examples.
+    struct Fragile {
+        learned: usize,
+        most: usize,
+    }
+
+    impl RegressionOracle<(), f64> for Fragile {
+        fn prepare(&self, _: &(), _: &mut Vec<f64>) -> Result<(), ContextError> {
+            Ok(())
+        }
+
+        fn predict(&self, _: &(), _: &[f64], _: &Vec<f64>, out: &mut [f64]) {
+            out.fill(if self.learned < self.most {
+                0.5
+            } else {
+                f64::NAN
+            });
+        }
+
+        fn learn(&mut self, batch: &[Example<'_, (), f64>]) -> Result<(), ContextError> {
+            self.learned += batch.len();
+            Ok(())
+        }
+
+        fn save(&self) -> Vec<u8> {
+            vec![self.learned as u8]
+        }
+
+        fn load(&mut self, _: &[u8]) -> Result<(), LoadError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_member_that_fails_late_stops_no_other() {
+        for length in [10, 100] {
+            let members = [usize::MAX, 5, 7].map(|most| -> Box<dyn RegressionOracle<(), f64>> {
+                Box::new(Fragile { learned: 0, most })
+            });
+            let mut oracle = Aggregation::new(members.into()).expect("three");
+            let error = oracle.learn(&vec![example(&(), &0.0, 1.0); length]);
+            let message = error.expect_err("the second fails first").to_string();
+            assert!(message.contains("member 1 predicted NaN"), "{message}");
+            let learned: Vec<Vec<u8>> = oracle.members.iter().map(|m| m.save()).collect();
+            assert_eq!(learned, [[length as u8], [5], [7]]);
+        }
     }
 
     #[test]

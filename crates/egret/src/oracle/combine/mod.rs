@@ -13,3 +13,4 @@ pub(crate) mod named_features;
 pub(crate) mod on_list;
 pub(crate) mod on_quantiles;
 pub(crate) mod piecewise_constant;
+mod side_by_side;

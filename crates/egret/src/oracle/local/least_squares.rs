@@ -19,8 +19,11 @@ use crate::numeric::lanes::{LANES, tree};
 pub(crate) struct LeastSquares {
     dim: usize,
     theta: Vec<Lane>,
-    /// A⁻¹ by panels of [`ROWS`] rows, each from the lane that holds its diagonal on, lane after lane.
+    /// A⁻¹ but for `pending`, by panels of [`ROWS`] rows, each from the lane that holds its diagonal on, lane after lane.
     inverse: Vec<[Lane; ROWS]>,
+    /// k√scale of the last example. Its square is still to be subtracted: the next example reads all of A⁻¹ anyway, and
+    /// memory is what a large A⁻¹ waits for.
+    pending: Vec<Lane>,
 }
 
 /// Scratch space for learning.
@@ -102,6 +105,7 @@ impl LeastSquares {
             dim,
             theta,
             inverse,
+            pending: padded(dim),
         }
     }
 
@@ -126,13 +130,20 @@ impl LeastSquares {
     pub(crate) fn learn(&mut self, phi: &[Lane], y: f64, weight: f64, scratch: &mut Scratch) {
         if 0.0 < weight {
             let weight = weight.min(MOST_WEIGHT);
-            update(&mut self.theta, &mut self.inverse, phi, y, weight, scratch);
+            update(self, phi, y, weight, scratch);
         }
+    }
+
+    /// Subtracts what is pending.
+    fn settle(&mut self) {
+        subtract_square(&mut self.inverse, &self.pending);
+        self.pending.fill(Lane::default());
     }
 
     /// Divides the weights of all past examples by `factor`, which is at least 1. No feature gets a larger variance than it
     /// had before any example.
     pub(crate) fn forget(&mut self, factor: f64) {
+        self.settle();
         let mut limits = padded(self.dim);
         let limit = |variance: f64| (1.0 / LAMBDA).min(factor * variance) / variance;
         for (place, variance) in self.variances().enumerate() {
@@ -166,7 +177,7 @@ impl LeastSquares {
         });
     }
 
-    /// The diagonal of A⁻¹.
+    /// The diagonal of a settled A⁻¹.
     fn variances(&self) -> impl Iterator<Item = f64> {
         let mut start = 0;
         let panels = panels(self.dim).map(move |(first, lanes)| {
@@ -207,7 +218,8 @@ struct Saved {
 }
 
 impl From<LeastSquares> for Saved {
-    fn from(squares: LeastSquares) -> Self {
+    fn from(mut squares: LeastSquares) -> Self {
+        squares.settle();
         let dim = squares.dim;
         let mut theta: Vec<f64> = squares.theta.iter().flat_map(|lane| lane.0).collect();
         theta.truncate(dim);
@@ -278,52 +290,65 @@ fn rows(of: &[Lane], first: usize) -> [f64; ROWS] {
 /// One example, for θ and A⁻¹.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn update(
-    theta: &mut [Lane],
-    inverse: &mut [[Lane; ROWS]],
+    squares: &mut LeastSquares,
     phi: &[Lane],
     y: f64,
     weight: f64,
     Scratch { gain, sums }: &mut Scratch,
 ) {
-    multiply(inverse, phi, sums, gain);
+    let LeastSquares {
+        theta,
+        inverse,
+        pending,
+        ..
+    } = squares;
+    subtract_and_multiply(inverse, pending, phi, sums, gain);
     // Rounding may not make φᵀA⁻¹φ negative.
     let spread = dot(gain, phi).max(0.0);
     let scale = weight / (1.0 + weight * spread);
     let step = scale * (y - dot(theta, phi));
     let root = scale.sqrt();
-    for (theta, gain) in theta.iter_mut().zip(gain.iter_mut()) {
+    for ((theta, pending), gain) in theta.iter_mut().zip(pending).zip(gain) {
         for lane in 0..LANES {
             theta.0[lane] += step * gain.0[lane];
-            gain.0[lane] *= root;
+            pending.0[lane] = gain.0[lane] * root;
         }
     }
-    subtract_square(inverse, gain);
 }
 
-/// out ← Mv for a symmetric M, given by its panels. `sums` is scratch space.
+/// M −= kkᵀ, then out ← Mv, for a symmetric M, given by its panels. `sums` is scratch space.
 #[inline(always)]
-fn multiply(panels: &[[Lane; ROWS]], v: &[Lane], sums: &mut [[Lane; ROWS]], out: &mut [Lane]) {
+fn subtract_and_multiply(
+    panels: &mut [[Lane; ROWS]],
+    k: &[Lane],
+    v: &[Lane],
+    sums: &mut [[Lane; ROWS]],
+    out: &mut [Lane],
+) {
     out.fill(Lane::default());
     let (mut rest, mut first) = (panels, 0);
     for sums in &mut *sums {
         let diagonal = first / LANES;
-        let (panel, others) = rest.split_at(v.len() - diagonal);
-        let own = rows(v, first);
+        let (panel, others) = rest.split_at_mut(v.len() - diagonal);
+        let (own, own_k) = (rows(v, first), rows(k, first));
+        let (block, beyond) = panel.split_first_mut().expect("the diagonal's");
         let mut lanes = [Lane::default(); ROWS];
+        *block = less(*block, own_k, &k[diagonal]);
         for row in 0..ROWS {
-            add(&mut lanes[row].0, &panel[0][row], &v[diagonal]);
+            add(&mut lanes[row].0, &block[row], &v[diagonal]);
         }
         // Beyond the diagonal each entry stands for two.
-        let beyond = panel[1..].iter().zip(&v[diagonal + 1..]);
-        for ((block, v), out) in beyond.zip(&mut out[diagonal + 1..]) {
-            let mut other = *out;
+        let beyond = beyond.iter_mut().zip(&k[diagonal + 1..]);
+        let beyond = beyond.zip(&v[diagonal + 1..]);
+        for (((block, k), v), out) in beyond.zip(&mut out[diagonal + 1..]) {
+            let (changed, mut other) = (less(*block, own_k, k), *out);
             for row in 0..ROWS {
-                add(&mut lanes[row].0, &block[row], v);
+                add(&mut lanes[row].0, &changed[row], v);
                 for lane in 0..LANES {
-                    other.0[lane] += own[row] * block[row].0[lane];
+                    other.0[lane] += own[row] * changed[row].0[lane];
                 }
             }
-            *out = other;
+            (*block, *out) = (changed, other);
         }
         *sums = lanes;
         (rest, first) = (others, first + ROWS);
@@ -334,8 +359,18 @@ fn multiply(panels: &[[Lane; ROWS]], v: &[Lane], sums: &mut [[Lane; ROWS]], out:
     }
 }
 
-/// M −= kkᵀ for a symmetric M, given by its panels.
+/// The entries less the products of the rows' numbers and the columns'.
 #[inline(always)]
+fn less(mut block: [Lane; ROWS], own: [f64; ROWS], k: &Lane) -> [Lane; ROWS] {
+    for row in 0..ROWS {
+        for lane in 0..LANES {
+            block[row].0[lane] -= own[row] * k.0[lane];
+        }
+    }
+    block
+}
+
+/// M −= kkᵀ for a symmetric M, given by its panels.
 fn subtract_square(panels: &mut [[Lane; ROWS]], k: &[Lane]) {
     let (mut rest, mut first) = (panels, 0);
     while !rest.is_empty() {
@@ -343,13 +378,7 @@ fn subtract_square(panels: &mut [[Lane; ROWS]], k: &[Lane]) {
         let (panel, others) = rest.split_at_mut(k.len() - diagonal);
         let own = rows(k, first);
         for (block, k) in panel.iter_mut().zip(&k[diagonal..]) {
-            let mut changed = *block;
-            for row in 0..ROWS {
-                for lane in 0..LANES {
-                    changed[row].0[lane] -= own[row] * k.0[lane];
-                }
-            }
-            *block = changed;
+            *block = less(*block, own, k);
         }
         (rest, first) = (others, first + ROWS);
     }

@@ -142,6 +142,11 @@ fn predict(places: &[Place], phi: &[Lane], out: &mut [f64]) {
     }
 }
 
+/// On the line from `low` to `high`.
+fn between(low: f64, high: f64, toward_high: f64) -> f64 {
+    low + toward_high * (high - low)
+}
+
 /// |o| is at most this, so that a hundred events can turn it.
 const MOST_ODDS: f64 = 5.0;
 
@@ -209,6 +214,23 @@ impl LocalRegression {
         (left, position - left as f64)
     }
 
+    fn check_context(&self, x: &Context) -> Result<(), ContextError> {
+        x.expect_dim(self.settings.context_dim)?;
+        check_size(x)
+    }
+
+    /// yⱼ(x) of some places.
+    fn predict_places(&self, x: &Context, places: &[Place], out: &mut [f64]) {
+        let length = ContextFeatures::len(self.features.dim());
+        self.buffers.with(|phi| {
+            if phi.numbers.len() != length {
+                *phi = Phi::new(length);
+            }
+            phi.fill(&self.features, x);
+            predict(places, &phi.lanes, out);
+        });
+    }
+
     fn step(&mut self, example: &Example<'_, Context, f64>) {
         let (left, toward_right) = self.around(*example.action);
         self.features.look_at(example.x, &mut self.phi.numbers);
@@ -249,18 +271,10 @@ impl LocalRegression {
 impl RegressionOracle<Context, f64> for LocalRegression {
     /// yⱼ(x).
     fn prepare(&self, x: &Context, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
-        x.expect_dim(self.settings.context_dim)?;
-        check_size(x)?;
-        let length = ContextFeatures::len(self.features.dim());
-        self.buffers.with(|phi| {
-            if phi.numbers.len() != length {
-                *phi = Phi::new(length);
-            }
-            phi.fill(&self.features, x);
-            let start = prepared.len();
-            prepared.resize(start + self.places.len(), 0.0);
-            predict(&self.places, &phi.lanes, &mut prepared[start..]);
-        });
+        self.check_context(x)?;
+        let start = prepared.len();
+        prepared.resize(start + self.places.len(), 0.0);
+        self.predict_places(x, &self.places, &mut prepared[start..]);
         Ok(())
     }
 
@@ -271,17 +285,36 @@ impl RegressionOracle<Context, f64> for LocalRegression {
                 continue;
             }
             let (left, toward_right) = self.around(action);
-            let (low, high) = (prepared[left], prepared[left + 1]);
-            *out = low + toward_right * (high - low);
+            *out = between(prepared[left], prepared[left + 1], toward_right);
         }
+    }
+
+    /// From two places.
+    fn predict_one(
+        &self,
+        x: &Context,
+        action: &f64,
+        _: &mut Vec<f64>,
+    ) -> Result<f64, ContextError> {
+        self.check_context(x)?;
+        if action.is_nan() {
+            return Ok(*action);
+        }
+        let (left, toward_right) = self.around(*action);
+        let mut ends = [0.0; 2];
+        self.predict_places(x, &self.places[left..left + 2], &mut ends);
+        Ok(between(ends[0], ends[1], toward_right))
+    }
+
+    fn check(&self, example: &Example<'_, Context, f64>) -> Result<(), ContextError> {
+        self.check_context(example.x)?;
+        check_size_of_loss(example)?;
+        check_within(&self.bounds, *example.action)
     }
 
     fn learn(&mut self, batch: &[Example<'_, Context, f64>]) -> Result<(), ContextError> {
         for example in batch {
-            example.x.expect_dim(self.settings.context_dim)?;
-            check_size(example.x)?;
-            check_size_of_loss(example)?;
-            check_within(&self.bounds, *example.action)?;
+            self.check(example)?;
         }
         for example in batch {
             self.step(example);
@@ -571,6 +604,23 @@ mod tests {
         }
         let mut other = self::oracle();
         other.load(&oracle.save()).expect("a state like any other");
+    }
+
+    #[test]
+    fn one_action_is_predicted_as_among_many() {
+        let mut oracle = oracle();
+        teach(&mut oracle, 0..300, VALLEY);
+        for number in 300..400 {
+            let (x, action, _) = event(number);
+            let one = oracle.predict_one(&x, &action, &mut Vec::new());
+            let many = predict(&oracle, &x, &[0.0, action]);
+            assert_eq!(one.expect("readable").to_bits(), many[1].to_bits());
+        }
+        let (x, _, _) = event(1);
+        let nan = oracle.predict_one(&x, &f64::NAN, &mut Vec::new());
+        assert!(nan.expect("readable").is_nan());
+        let short = Context::dense(vec![0.0; DIM - 1]).expect("finite");
+        assert!(oracle.predict_one(&short, &0.0, &mut Vec::new()).is_err());
     }
 
     #[test]

@@ -285,6 +285,7 @@ impl ContextNetwork {
                 let mut values = std::mem::take(&mut self.values);
                 let [s, h1, h2, y] = &mut values;
                 let dim = scale.dim();
+                memory.touch(places);
                 for (row, place) in places.into_iter().enumerate() {
                     memory.scale(place, scale, &mut s[row * dim..][..dim]);
                 }
@@ -577,14 +578,13 @@ fn pass_back(
     for (sum, weights) in rest.iter_mut().zip(last.chunks_exact(m)) {
         [*sum] = weigh(weights, slopes);
     }
-    for (row, out) in out.chunks_exact_mut(n).enumerate() {
-        for (out, sums) in out.iter_mut().zip(&*sums) {
-            *out = sums[row];
+    let rows = out.chunks_exact_mut(n).zip(inputs.chunks_exact(n));
+    for (row, (out, inputs)) in rows.enumerate() {
+        for ((out, sums), input) in out.iter_mut().zip(&*sums).zip(inputs) {
+            // Both are read, and one is written: to write some numbers and leave others would be slow.
+            let sum = sums[row];
+            *out = if 0.0 < *input { sum } else { 0.0 };
         }
-    }
-    // In a loop of its own, which needs no branches.
-    for (out, input) in out.iter_mut().zip(inputs) {
-        *out = if 0.0 < *input { *out } else { 0.0 };
     }
 }
 

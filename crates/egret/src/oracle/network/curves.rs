@@ -198,21 +198,28 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for CurveNetw
         }
     }
 
+    fn check(&self, example: &Example<'_, Context, A>) -> Result<(), ContextError> {
+        example.x.expect_dim(self.network.dim())?;
+        check_size(example.x)?;
+        check_size_of_loss(example)?;
+        let mut actions = A::Batch::default();
+        actions.push(example.action);
+        self.buffers.with(|Scratch { u, .. }| {
+            self.basis.read::<A>(&actions, u);
+            check_action(u, example.action)
+        })
+    }
+
     fn learn(&mut self, batch: &[Example<'_, Context, A>]) -> Result<(), ContextError> {
         let mut actions = A::Batch::default();
         for example in batch {
-            example.x.expect_dim(self.network.dim())?;
-            check_size(example.x)?;
-            check_size_of_loss(example)?;
+            self.check(example)?;
             actions.push(example.action);
         }
         let mut numbers = Vec::new();
         self.basis.read::<A>(&actions, &mut numbers);
-        let inputs = self.basis.inputs();
-        for (example, numbers) in batch.iter().zip(numbers.chunks_exact(inputs)) {
-            check_action(numbers, example.action)?;
-        }
-        for (example, numbers) in batch.iter().zip(numbers.chunks_exact(inputs)) {
+        let numbers = numbers.chunks_exact(self.basis.inputs());
+        for (example, numbers) in batch.iter().zip(numbers) {
             self.step(Event {
                 x: example.x,
                 action: numbers,

@@ -131,6 +131,17 @@ impl LatentOutcome {
         (action - self.bounds.low()) / (self.bounds.high() - self.bounds.low())
     }
 
+    /// How many outcomes lie before an action at this share of the interval; those have z < 0.
+    fn outcomes_before(&self, u: f64) -> usize {
+        let outcomes = self.settings.outcomes;
+        ((u * outcomes as f64 + 0.5) as usize).min(outcomes)
+    }
+
+    fn check_context(&self, x: &Context) -> Result<(), ContextError> {
+        x.expect_dim(self.network.dim())?;
+        check_size(x)
+    }
+
     /// One step on an event and some past ones.
     fn step(&mut self, event: Event<'_>) {
         self.network.look_at(event.x);
@@ -310,27 +321,40 @@ impl Curve {
     /// For each number of outcomes before an action u, what D makes of it: a + b u + c u². `weights` are in
     /// proportion to p.
     fn polynomials(&self, weights: &[f32], out: &mut [[f64; 3]]) {
-        let [q, v_below, w_below, v_above, w_above] = self.head;
-        let step = 1.0 / weights.len() as f64;
-        // Σ p, Σ p c and Σ p c² over the outcomes before.
-        let mut low = [0.0; 3];
-        for (place, weight) in weights.iter().enumerate() {
+        let mut place = 0;
+        let all = sums(weights, |low| {
             out[place] = low;
-            let (p, c) = (f64::from(*weight), (place as f64 + 0.5) * step);
-            low = [low[0] + p, low[1] + p * c, low[2] + p * c * c];
-        }
-        let all = low;
-        out[weights.len()] = all;
+            place += 1;
+        });
         let inverse = 1.0 / all[0];
         for out in out {
-            let low = out.map(|sum| sum * inverse);
-            let high: [f64; 3] = std::array::from_fn(|k| all[k] * inverse - low[k]);
-            *out = [
-                q + v_below * high[1] + w_below * high[2] - v_above * low[1] + w_above * low[2],
-                v_above * low[0] - v_below * high[0] - 2.0 * (w_below * high[1] + w_above * low[1]),
-                w_below * high[0] + w_above * low[0],
-            ];
+            *out = self.polynomial(*out, all, inverse);
         }
+    }
+
+    /// That of one number of outcomes before an action.
+    fn polynomial_of(&self, weights: &[f32], before: usize) -> [f64; 3] {
+        let (mut place, mut found) = (0, [0.0; 3]);
+        let all = sums(weights, |low| {
+            if place == before {
+                found = low;
+            }
+            place += 1;
+        });
+        self.polynomial(found, all, 1.0 / all[0])
+    }
+
+    /// From the sums over the outcomes before, those over all, and 1/Σ p.
+    #[inline(always)]
+    fn polynomial(&self, before: [f64; 3], all: [f64; 3], inverse: f64) -> [f64; 3] {
+        let [q, v_below, w_below, v_above, w_above] = self.head;
+        let low = before.map(|sum| sum * inverse);
+        let high: [f64; 3] = std::array::from_fn(|k| all[k] * inverse - low[k]);
+        [
+            q + v_below * high[1] + w_below * high[2] - v_above * low[1] + w_above * low[2],
+            v_above * low[0] - v_below * high[0] - 2.0 * (w_below * high[1] + w_above * low[1]),
+            w_below * high[0] + w_above * low[0],
+        ]
     }
 
     /// D(z).
@@ -359,6 +383,20 @@ impl Curve {
         saved_state::expect_numbers("squares", squares, HEAD * HEAD, positive)?;
         saved_state::expect_numbers("products", &self.products, HEAD, finite)
     }
+}
+
+/// Σ p, Σ p c and Σ p c²: over all outcomes, and given to `each` over those before each outcome and over all.
+#[inline(always)]
+fn sums(weights: &[f32], mut each: impl FnMut([f64; 3])) -> [f64; 3] {
+    let step = 1.0 / weights.len() as f64;
+    let mut low = [0.0; 3];
+    for (place, weight) in weights.iter().enumerate() {
+        each(low);
+        let (p, c) = (f64::from(*weight), (place as f64 + 0.5) * step);
+        low = [low[0] + p, low[1] + p * c, low[2] + p * c * c];
+    }
+    each(low);
+    low
 }
 
 /// [`Curve::differentiate`], with `root` the root of 1/(2σ²).
@@ -439,8 +477,7 @@ fn exponentials(scores: &mut [f32]) {
 impl RegressionOracle<Context, f64> for LatentOutcome {
     /// With a number k of outcomes before it, the loss of an action is a quadratic polynomial: its coefficients for each k.
     fn prepare(&self, x: &Context, prepared: &mut Vec<f64>) -> Result<(), ContextError> {
-        x.expect_dim(self.network.dim())?;
-        check_size(x)?;
+        self.check_context(x)?;
         let outcomes = self.settings.outcomes;
         prepared.clear();
         prepared.resize(3 * (outcomes + 1), 0.0);
@@ -453,23 +490,39 @@ impl RegressionOracle<Context, f64> for LatentOutcome {
     }
 
     fn predict(&self, _: &Context, prepared: &[f64], actions: &Vec<f64>, out: &mut [f64]) {
-        let outcomes = self.settings.outcomes;
         let polynomials = prepared.as_chunks::<3>().0;
         for (out, &action) in out.iter_mut().zip(actions) {
             let u = self.share(action);
-            // How many outcomes lie before the action; those have z < 0.
-            let before = (u * outcomes as f64 + 0.5) as usize;
-            let [a, b, c] = polynomials[before.min(outcomes)];
+            let [a, b, c] = polynomials[self.outcomes_before(u)];
             *out = a + u * (b + u * c);
         }
     }
 
+    /// From one polynomial.
+    fn predict_one(
+        &self,
+        x: &Context,
+        action: &f64,
+        _: &mut Vec<f64>,
+    ) -> Result<f64, ContextError> {
+        self.check_context(x)?;
+        let u = self.share(*action);
+        let [a, b, c] = self.network.forward(x, |scores| {
+            weigh(scores);
+            self.curve.polynomial_of(scores, self.outcomes_before(u))
+        });
+        Ok(a + u * (b + u * c))
+    }
+
+    fn check(&self, example: &Example<'_, Context, f64>) -> Result<(), ContextError> {
+        self.check_context(example.x)?;
+        check_size_of_loss(example)?;
+        check_within(&self.bounds, *example.action)
+    }
+
     fn learn(&mut self, batch: &[Example<'_, Context, f64>]) -> Result<(), ContextError> {
         for example in batch {
-            example.x.expect_dim(self.network.dim())?;
-            check_size(example.x)?;
-            check_size_of_loss(example)?;
-            check_within(&self.bounds, *example.action)?;
+            self.check(example)?;
         }
         for example in batch {
             self.step(Event {
@@ -607,6 +660,25 @@ mod tests {
             assert!((found - expected).abs() < 1e-6, "{action}");
         }
         assert!(predict(&oracle, &x, &[f64::NAN])[0].is_nan());
+    }
+
+    #[test]
+    fn one_action_is_predicted_as_among_many() {
+        let mut oracle = oracle();
+        teach(&mut oracle, 0..300, f64::abs);
+        for number in 300..400 {
+            let (x, action, _) = event(number, f64::abs);
+            let actions = [-1.0, action, 3.0, 100.0, -100.0];
+            for (action, many) in actions.iter().zip(predict(&oracle, &x, &actions)) {
+                let one = oracle.predict_one(&x, action, &mut Vec::new());
+                assert_eq!(one.expect("readable").to_bits(), many.to_bits());
+            }
+        }
+        let (x, _, _) = event(1, f64::abs);
+        let nan = oracle.predict_one(&x, &f64::NAN, &mut Vec::new());
+        assert!(nan.expect("readable").is_nan());
+        let short = Context::dense(vec![0.0; DIM - 1]).expect("finite");
+        assert!(oracle.predict_one(&short, &0.0, &mut Vec::new()).is_err());
     }
 
     /// p ∝ eˢ.

@@ -228,7 +228,9 @@ macro_rules! number {
                     for i in 0..n {
                         let g = gradient[i];
                         m[i] = flush(KEPT[0] * m[i] + NEW[0] * g, $least);
-                        v[i] = flush(KEPT[1] * v[i] + NEW[1] * (g * g), $least);
+                        let square = KEPT[1] * v[i] + NEW[1] * (g * g);
+                        // As `flush`, which also looks at the sign.
+                        v[i] = if square < $least { 0.0 } else { square };
                         parameters[i] -= $change(rate, m[i], v[i], scale);
                     }
                 }
