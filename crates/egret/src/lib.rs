@@ -255,7 +255,7 @@ pub use measure::{
 pub use model::{
     ActionError, ActionKind, ActionSpace, AnyAction, AnyModel, Contexts, DecisionLoop,
     EmbeddingRows, EventLog, ItemList, Items, ItemsError, Kind, KindError, Knob, Knobs, LoopError,
-    Model, ModelError, ModelSpec, NoLog, Sets, Space, SpaceError,
+    Model, ModelError, ModelSpec, NoLog, Sets, Space, SpaceError, TrainedRows,
 };
 pub use normalizer::{
     BettingMartingale, Certificate, CertifiedBy, DrawBuffers, Draws, FixedSample,

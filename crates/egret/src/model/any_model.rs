@@ -4,7 +4,9 @@ use std::fmt;
 use crate::event::{Context, FeatureSchema, Limits};
 use crate::explorer::{DecideError, Decision, Observed};
 use crate::learner::{LearnError, Settings};
-use crate::model::{self, ActionKind, AnyAction, Kind, KindError, Model, ModelError, ModelSpec};
+use crate::model::{
+    self, ActionKind, AnyAction, Kind, KindError, Model, ModelError, ModelSpec, TrainedRows,
+};
 
 /// A [`Model`] whose kind of action is known only at run time: from a file, a request, another language.
 ///
@@ -52,6 +54,20 @@ impl AnyModel {
         crate::for_kind!(self.kind(), A => {
             let model = self.into_typed::<A>().expect("its own kind");
             model.with_next_event(event).into()
+        })
+    }
+
+    /// As [`Model::trained_rows`].
+    pub fn trained_rows(&self) -> Option<&TrainedRows> {
+        self.0.trained_rows()
+    }
+
+    /// As [`Model::with_trained_rows`].
+    #[must_use]
+    pub fn with_trained_rows(self, rows: Option<TrainedRows>) -> Self {
+        crate::for_kind!(self.kind(), A => {
+            let model = self.into_typed::<A>().expect("its own kind");
+            model.with_trained_rows(rows).into()
         })
     }
 
@@ -159,6 +175,7 @@ trait ErasedModel: Send + Sync + fmt::Debug {
     fn save(&self) -> Vec<u8>;
     fn content_hash(&self) -> String;
     fn next_event(&self) -> u64;
+    fn trained_rows(&self) -> Option<&TrainedRows>;
     fn spec(&self) -> &ModelSpec;
     fn settings(&self) -> &Settings;
     fn batches_learned(&self) -> u64;
@@ -193,6 +210,10 @@ impl<A: ActionKind> ErasedModel for Model<A> {
 
     fn next_event(&self) -> u64 {
         self.next_event()
+    }
+
+    fn trained_rows(&self) -> Option<&TrainedRows> {
+        self.trained_rows()
     }
 
     fn spec(&self) -> &ModelSpec {

@@ -21,6 +21,7 @@ pub(crate) mod knob;
 pub(crate) mod limits;
 pub(crate) mod space;
 pub(crate) mod spec;
+pub(crate) mod trained_rows;
 
 pub use action_kind::{ActionKind, AnyAction, Kind, KindError};
 pub use action_space::{ActionSpace, EmbeddingRows, ItemList, Items, ItemsError, Sets};
@@ -29,6 +30,7 @@ pub use decision_loop::{DecisionLoop, EventLog, LoopError, NoLog};
 pub use knob::{Knob, Knobs};
 pub use space::{ActionError, Space, SpaceError};
 pub use spec::{Contexts, ModelSpec};
+pub use trained_rows::TrainedRows;
 
 use std::borrow::{Borrow, Cow};
 
@@ -43,13 +45,15 @@ use crate::explorer::{DecideError, Decision, Learned, Observed};
 use crate::learner::{LearnError, Learner, ReplayError, Settings, SettingsError};
 use crate::numeric::hash::content_hash;
 use crate::numeric::pool::Pool;
-use crate::oracle::{GrowError, NamedFeatures, OracleSpecError};
+use crate::oracle::{GrowError, NamedFeatures, OracleSpecError, RegressionOracle};
 
 // docs/model-format.md describes every byte.
 const FRAME: Frame = Frame {
     magic: "egretpkg",
     version: 1,
 };
+
+type BoxedOracle<A> = Box<dyn RegressionOracle<Context, A>>;
 
 /// A contextual bandit model over actions of type `A`: decides, learns, predicts, and is saved with its description.
 ///
@@ -81,6 +85,7 @@ pub struct Model<A: ActionKind> {
     spec: ModelSpec,
     learner: Learner<Context, A>,
     next_event: u64,
+    trained_rows: Option<TrainedRows>,
     counts: FeatureCounts,
     buffers: Pool<EncodeBuffers>,
 }
@@ -107,6 +112,25 @@ impl<A: ActionKind> Model<A> {
 
     /// Any oracle with any settings.
     pub fn from_spec(spec: ModelSpec, settings: Settings) -> Result<Self, ModelError> {
+        Self::assembled(spec, A::oracle, settings)
+    }
+
+    /// An oracle of your own in place of the one that the description says. What is saved of it loads only where the
+    /// description says the same oracle.
+    pub fn with_oracle(
+        spec: ModelSpec,
+        oracle: BoxedOracle<A>,
+        settings: Settings,
+    ) -> Result<Self, ModelError> {
+        Self::assembled(spec, |_| Ok(oracle), settings)
+    }
+
+    /// The space is checked before an oracle is made for it.
+    fn assembled(
+        spec: ModelSpec,
+        oracle: impl FnOnce(&ModelSpec) -> Result<BoxedOracle<A>, OracleSpecError>,
+        settings: Settings,
+    ) -> Result<Self, ModelError> {
         if let Some(schema) = &spec.features
             && schema.width() != spec.context_dim
         {
@@ -115,12 +139,14 @@ impl<A: ActionKind> Model<A> {
                 context_dim: spec.context_dim,
             });
         }
-        let learner = Learner::new(A::measure(&spec.space)?, A::oracle(&spec)?, settings)?;
+        let measure = A::measure(&spec.space)?;
+        let learner = Learner::new(measure, oracle(&spec)?, settings)?;
         let counts = FeatureCounts::default();
         Ok(Self {
             spec,
             learner,
             next_event: 0,
+            trained_rows: None,
             counts,
             buffers: Pool::default(),
         })
@@ -152,7 +178,9 @@ impl<A: ActionKind> Model<A> {
     pub fn under(&self, settings: Settings) -> Result<Self, ModelError> {
         let oracle = self.learner.oracle.save();
         let copy = Self::trained(self.spec.clone(), settings, &oracle, self.learner.learned())?;
-        Ok(copy.with_next_event(self.next_event))
+        Ok(copy
+            .with_next_event(self.next_event)
+            .with_trained_rows(self.trained_rows.clone()))
     }
 
     /// Event numbers below this are used. A [`DecisionLoop`] goes on from here, also after the model was saved and loaded.
@@ -160,6 +188,19 @@ impl<A: ActionKind> Model<A> {
     pub fn with_next_event(mut self, event: u64) -> Self {
         self.next_event = event;
         self
+    }
+
+    /// The rows of a log that it was trained on.
+    #[must_use]
+    pub fn with_trained_rows(mut self, rows: Option<TrainedRows>) -> Self {
+        self.trained_rows = rows;
+        self
+    }
+
+    /// The rows of a log that it was trained on, if it was: they must not judge it. What it learned online is not among them;
+    /// there the log says how much a model had learned at each event.
+    pub fn trained_rows(&self) -> Option<&TrainedRows> {
+        self.trained_rows.as_ref()
     }
 
     /// The least event number that is not used, as far as the model knows: from the loop around it, or from
@@ -378,10 +419,12 @@ impl<A: ActionKind> Model<A> {
     /// The whole model as bytes; [`load`](Self::load) restores it bit for bit.
     pub fn save(&self) -> Vec<u8> {
         let mut content = self.content();
-        if 0 < self.next_event {
-            let number = postcard::to_stdvec(&self.next_event);
-            content.extend(number.expect("a number is written to memory"));
-        }
+        let tail = match (self.next_event, &self.trained_rows) {
+            (0, None) => Ok(Vec::new()),
+            (next_event, None) => postcard::to_stdvec(&next_event),
+            (next_event, Some(rows)) => postcard::to_stdvec(&(next_event, rows)),
+        };
+        content.extend(tail.expect("numbers are written to memory"));
         FRAME.around(&content)
     }
 
@@ -391,7 +434,7 @@ impl<A: ActionKind> Model<A> {
             .expect("numbers and lists of known length are written to memory")
     }
 
-    /// 64 bits of all that [`save`](Self::save) writes but the number of the next event, as 16 hexadecimal digits. Two models
+    /// 64 bits of all that [`save`](Self::save) writes but the number of the next event and the rows trained on, as 16 hexadecimal digits. Two models
     /// with the same hash decide and learn alike. It takes as long as saving does.
     pub fn content_hash(&self) -> String {
         content_hash(&FRAME.around(&self.content()))
@@ -408,6 +451,7 @@ impl<A: ActionKind> Model<A> {
             spec,
             learner,
             next_event,
+            trained_rows,
         } = saved;
         let expected = spec.size().saved_bytes();
         if learner.len() < expected {
@@ -416,7 +460,9 @@ impl<A: ActionKind> Model<A> {
         }
         let mut model = Self::from_spec(spec, Settings::paper())?;
         model.learner.load(learner)?;
-        Ok(model.with_next_event(next_event))
+        Ok(model
+            .with_next_event(next_event)
+            .with_trained_rows(trained_rows))
     }
 }
 
@@ -425,6 +471,7 @@ struct Saved<'a> {
     spec: ModelSpec,
     learner: &'a [u8],
     next_event: u64,
+    trained_rows: Option<TrainedRows>,
 }
 
 fn parse(bytes: &[u8]) -> Result<Saved<'_>, LoadError> {
@@ -433,16 +480,24 @@ fn parse(bytes: &[u8]) -> Result<Saved<'_>, LoadError> {
         [] => (0, rest),
         _ => postcard::take_from_bytes(rest)?,
     };
+    let (trained_rows, rest) = match rest {
+        [] => (None, rest),
+        _ => {
+            let (rows, rest) = postcard::take_from_bytes::<TrainedRows>(rest)?;
+            (Some(rows.checked()?), rest)
+        }
+    };
     if !rest.is_empty() {
         let more = rest.len();
         return Err(LoadError::Invalid(format!(
-            "{more} bytes follow the number of the next event"
+            "{more} bytes follow the rows trained on"
         )));
     }
     Ok(Saved {
         spec,
         learner,
         next_event,
+        trained_rows,
     })
 }
 
@@ -571,7 +626,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_event_is_saved_and_leaves_the_hash_as_it_is() {
+    fn the_next_event_and_the_rows_are_saved_and_leave_the_hash_as_it_is() {
         let model = Model::<f64>::from_spec(specs().remove(0), Settings::paper());
         let model = model.expect("a good model");
         let (hash, without) = (model.content_hash(), model.save());
@@ -581,10 +636,32 @@ mod tests {
         let bytes = model.save();
         assert_eq!(bytes.len(), without.len() + 2);
         let loaded = AnyModel::load(&bytes).expect("saved");
-        assert_eq!((loaded.next_event(), loaded.content_hash()), (300, hash));
+        assert_eq!(
+            (loaded.next_event(), loaded.content_hash()),
+            (300, hash.clone())
+        );
         assert_eq!(loaded.save(), bytes);
+        let mut rows = TrainedRows::default();
+        rows.add(b"a row");
+        let model = model.with_trained_rows(Some(rows.clone()));
+        let bytes = model.save();
+        let loaded = AnyModel::load(&bytes).expect("saved");
+        assert_eq!(
+            (loaded.next_event(), loaded.trained_rows()),
+            (300, Some(&rows))
+        );
+        assert_eq!(
+            (loaded.content_hash(), loaded.save()),
+            (hash, bytes.clone())
+        );
         let copy = model.under(Settings::paper().with_seed(4)).expect("a copy");
-        assert_eq!(copy.next_event(), 300);
+        assert_eq!((copy.next_event(), copy.trained_rows()), (300, Some(&rows)));
+        let unnumbered = model.with_next_event(0).save();
+        let loaded = Model::<f64>::load(&unnumbered).expect("saved");
+        assert_eq!(
+            (loaded.next_event(), loaded.trained_rows()),
+            (0, Some(&rows))
+        );
         let mut content = FRAME.content_of(&bytes).expect("framed").to_vec();
         content.push(0);
         let refused = Model::<f64>::load(&FRAME.around(&content)).map(drop);

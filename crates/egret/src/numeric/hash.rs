@@ -14,11 +14,16 @@ pub(crate) fn mix(mut bits: u64) -> u64 {
 /// 64 bits of all the bytes, as 16 hexadecimal digits: the same on every machine. It tells contents apart by accident, not
 /// against somebody who looks for two that agree.
 pub(crate) fn content_hash(bytes: &[u8]) -> String {
+    format!("{:016x}", hash_bytes(bytes))
+}
+
+/// The same 64 bits as a number.
+pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut hash = mix(bytes.len() as u64);
     for chunk in bytes.chunks(8) {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
         hash = combine(hash, u64::from_le_bytes(word));
     }
-    format!("{hash:016x}")
+    hash
 }
