@@ -8,6 +8,7 @@
 //! | to say which column of a table is what         | [`LogMapping`]                                 |
 //! | the rows of a table, whatever they mean        | [`TableReader`]                                |
 //! | a few columns of numbers, fast                 | [`ColumnScan`]                                 |
+//! | a log that is a table in memory                | [`MemoryTable`]                                |
 //! | many logs as one, in order of `seq`            | [`Merge`]                                      |
 //!
 //! A file holds one [`Format`]; its ending says which. Readers check every row, and an error names file, row and field.
@@ -49,7 +50,8 @@ mod writer;
 pub use format::Format;
 pub use mapping::{LogMapping, NO_DENSITY, ValueRange, ValueRangeError, nearest, unit_of};
 pub use merge::Merge;
-pub use output_file::OutputFile;
+pub use output_file::{OutputFile, is_stream};
+pub use parquet::memory_table::MemoryTable;
 pub use reader::{OnBad, ReadError, Reader, Skipped};
 pub use record::{
     Cells, Extra, LossSource, Mode, PHILOX, Record, RowError, Time, TimeError, VERSION, WriteError,

@@ -51,20 +51,24 @@ enum Destination {
 
 fn destination(path: &Path) -> io::Result<Destination> {
     match fs::metadata(path) {
-        // A device may be a link to a file: the one that standard output goes to.
-        Ok(found) if !found.is_file() && !found.is_dir() || path.starts_with("/dev") => {
+        Ok(found) if !found.is_file() && !found.is_dir() || is_stream(path) => {
             Ok(Destination::Node)
         }
         Ok(_) => path.canonicalize().map(Destination::File),
         // A link to what is not there yet.
         Err(_) if path.is_symlink() => {
             let to = fs::read_link(path)?;
-            Ok(Destination::File(
-                path.parent().map_or(to.clone(), |folder| folder.join(to)),
-            ))
+            Ok(Destination::File(path.with_file_name(to)))
         }
         Err(_) => Ok(Destination::File(path.to_owned())),
     }
+}
+
+/// Whether this names what is open already, which may be a file that others write to as well: the one that standard output
+/// goes to.
+pub fn is_stream(path: &Path) -> bool {
+    let streams = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"];
+    streams.iter().any(|stream| path.starts_with(stream))
 }
 
 /// Gives a finished file its name, or writes it to what is there and is no file.
@@ -77,6 +81,12 @@ pub(crate) fn place(mut file: NamedTempFile, path: &Path) -> io::Result<()> {
         Destination::Node => {
             file.flush()?;
             file.rewind()?;
+            if path == Path::new("/dev/stdout") {
+                // Opened once more it would have a place of its own, and what the next program writes would go over this.
+                let mut stdout = io::stdout().lock();
+                io::copy(file.as_file_mut(), &mut stdout)?;
+                return stdout.flush();
+            }
             let mut node = OpenOptions::new().append(true).open(path)?;
             io::copy(file.as_file_mut(), &mut node)?;
         }
@@ -94,6 +104,8 @@ pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
+    // The error of a folder that is not there names no temporary file.
+    fs::metadata(folder)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".egret-").suffix(".partial");
     if let Some(rights) = rights() {

@@ -15,9 +15,9 @@ use crate::json::{
 };
 use crate::mapping::{LogMapping, source::MappedSource};
 use crate::output_file::OutputFile;
-use crate::parquet::source::BatchSource;
+use crate::parquet::{memory_table::MemoryTable, source::BatchSource};
 use crate::record::{Record, RowError, bad_row::BadRow};
-use crate::table::{NOT_FROM_PIPES, OpenError, Table};
+use crate::table::{OpenError, Table, seekable};
 
 /// Reads the records of files and folders, in order. Memory does not grow with the log.
 ///
@@ -86,10 +86,41 @@ impl Reader {
             };
             files.push_back((file, size));
         }
+        Self::new(files, on_bad, mapping)
+    }
+
+    /// Reads a table in memory; a mapping says which column is what.
+    pub fn of_table(
+        table: &MemoryTable,
+        on_bad: OnBad,
+        mapping: LogMapping,
+    ) -> Result<Self, ReadError> {
+        let refused = |error| ReadError::File {
+            file: MemoryTable::name().to_path_buf(),
+            error,
+        };
+        let source = if mapping.names_columns() {
+            let rows = Table::of_memory(table).map_err(refused)?;
+            let source = MappedSource::new(rows, &mapping).map_err(refused)?;
+            Source::Mapped(Box::new(source))
+        } else {
+            Source::Batches(Box::new(BatchSource::memory(table).map_err(refused)?))
+        };
+        let mut reader = Self::new(VecDeque::new(), on_bad, mapping)?;
+        reader.bytes = table.rows();
+        reader.source = Some((MemoryTable::name(), table.rows(), source));
+        Ok(reader)
+    }
+
+    fn new(
+        files: VecDeque<(PathBuf, u64)>,
+        on_bad: OnBad,
+        mapping: LogMapping,
+    ) -> Result<Self, ReadError> {
         let aside = match &on_bad {
             OnBad::Stop => None,
             OnBad::Skip(path) => Some(BufWriter::new(
-                OutputFile::create(path).map_err(|source| ReadError::io(path, source))?,
+                OutputFile::create(path).map_err(|source| ReadError::aside(path, source))?,
             )),
         };
         Ok(Self {
@@ -178,7 +209,7 @@ impl Reader {
                 let written = aside.into_inner().map_err(|failed| failed.into_error());
                 written
                     .and_then(OutputFile::finish)
-                    .map_err(|source| ReadError::io(&path, source))?;
+                    .map_err(|source| ReadError::aside(&path, source))?;
                 Some(path)
             }
             _ => None,
@@ -285,25 +316,21 @@ impl Reader {
             None => Format::of_bytes(input.fill_buf().map_err(io)?),
         };
         let decode: Decode<Record> = match format {
-            Format::Parquet if is_stdin(path) => {
-                return Err(refused(RowError::Unreadable(NOT_FROM_PIPES.to_owned())));
+            Format::Parquet | Format::Arrow if mapping.names_columns() => {
+                return as_table(Table::of_input(path, input, format));
             }
-            Format::Parquet if !mapping.names_columns() => {
-                let source =
-                    BatchSource::parquet(File::open(path).map_err(io)?).map_err(refused)?;
+            Format::Parquet => {
+                let file = seekable(path, input).map_err(io)?;
+                let source = BatchSource::parquet(file).map_err(refused)?;
                 return Ok(Source::Batches(Box::new(source)));
-            }
-            Format::Parquet => return as_table(Table::open_as(path, format)),
-            Format::Arrow if mapping.names_columns() => {
-                return as_table(Table::of_input(input, format));
             }
             Format::Arrow => {
                 let source = BatchSource::arrow(input).map_err(refused)?;
                 return Ok(Source::Batches(Box::new(source)));
             }
-            Format::Csv => return as_table(Table::of_input(input, format)),
+            Format::Csv => return as_table(Table::of_input(path, input, format)),
             Format::JsonLines if mapping.names_columns() => {
-                return as_table(Table::of_input(input, format));
+                return as_table(Table::of_input(path, input, format));
             }
             Format::JsonLines => Box::new(json::read),
             Format::DsJson => {
@@ -328,7 +355,8 @@ impl Reader {
             "reason": bad.error.to_string(),
             "content": bad.content,
         });
-        writeln!(aside, "{entry}").map_err(|source| ReadError::io(aside.get_ref().path(), source))
+        writeln!(aside, "{entry}")
+            .map_err(|source| ReadError::aside(aside.get_ref().path(), source))
     }
 }
 
@@ -536,6 +564,14 @@ pub enum ReadError {
         /// Why.
         source: io::Error,
     },
+    /// The file for bad rows cannot be written.
+    #[error("cannot write bad rows to {}", file.display())]
+    Aside {
+        /// Which file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The whole file is not what its name or its first bytes say.
     #[error("{}: {error}", file.display())]
     File {
@@ -579,6 +615,13 @@ impl ReadError {
 
     pub(crate) fn io(file: &Path, source: io::Error) -> Self {
         Self::Io {
+            file: file.to_owned(),
+            source,
+        }
+    }
+
+    fn aside(file: &Path, source: io::Error) -> Self {
+        Self::Aside {
             file: file.to_owned(),
             source,
         }

@@ -122,13 +122,11 @@ impl LogMapping {
             reward: text(&self.reward, &outcome.reward),
             reward_range: self
                 .reward_range
-                .or(other.reward_range)
-                .filter(|_| self.loss.is_none()),
+                .or(other.reward_range.filter(|_| self.loss.is_none())),
             loss: text(&self.loss, &outcome.loss),
             loss_range: self
                 .loss_range
-                .or(other.loss_range)
-                .filter(|_| self.reward.is_none()),
+                .or(other.loss_range.filter(|_| self.reward.is_none())),
             context: list(&self.context, &other.context),
             space: self.space.clone().or_else(|| other.space.clone()),
             time: text(&self.time, &other.time),

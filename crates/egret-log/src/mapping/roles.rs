@@ -154,7 +154,7 @@ impl Roles {
         let optional = optional.filter(|_| all);
         if let Some(name) = needed.chain(optional).find(|name| !has(name)) {
             let meant = nearest(name, columns.iter().map(|column| &**column));
-            let meant = meant.map_or(String::new(), |meant| format!(", did you mean {meant:?}?"));
+            let meant = meant.map_or(".".to_owned(), |meant| format!(", did you mean {meant:?}?"));
             return Err(RowError::Unreadable(format!(
                 "there is no column {name:?}{meant} The file has {}",
                 listed(columns)

@@ -215,7 +215,9 @@ impl MappedSource {
             }
             Access::Density => {
                 let density = cell::number(value).map_err(wrong)?;
-                draft.density = density.map(|density| density * self.unit);
+                // One that no density can be is told of as it was written.
+                let unit = |density| if 0.0 < density { self.unit } else { 1.0 };
+                draft.density = density.map(|density| density * unit(density));
             }
             Access::Loss => draft.loss = cell::number(value).map_err(wrong)?,
             Access::Number { set, .. } => *set(record) = cell::number(value).map_err(wrong)?,

@@ -12,7 +12,9 @@ use serde_json::Value;
 
 use crate::format::{ARROW_FILE, FEATHER_1};
 use crate::input::Input;
-use crate::parquet::{arrow_messages::ArrowMessages, table_column::TableColumn};
+use crate::parquet::{
+    arrow_messages::ArrowMessages, memory_table::MemoryTable, table_column::TableColumn,
+};
 use crate::record::{
     bad_row::BadRow,
     draft::{ContextForm, Draft},
@@ -29,7 +31,7 @@ const BATCH: usize = 4096;
 /// Bytes that a batch may have, more or less.
 const BATCH_BYTES: u64 = 64 << 20;
 
-/// The records of one file of Parquet or Arrow, a batch at a time.
+/// The records of one file of Parquet or Arrow, or of a table in memory, a batch at a time.
 pub(crate) struct BatchSource {
     batches: Batches,
     columns: Vec<(Target, TableColumn)>,
@@ -53,6 +55,10 @@ enum Batches {
         rows: u64,
     },
     Arrow(Box<StreamReader<ArrowMessages>>),
+    Memory {
+        slices: Box<dyn Iterator<Item = RecordBatch> + Send>,
+        rows: u64,
+    },
 }
 
 impl Batches {
@@ -60,13 +66,14 @@ impl Batches {
         match self {
             Self::Parquet { reader, .. } => reader.next(),
             Self::Arrow(reader) => reader.next(),
+            Self::Memory { slices, .. } => slices.next().map(Ok),
         }
     }
 
     fn name(&self) -> &'static str {
         match self {
             Self::Parquet { .. } => PARQUET,
-            Self::Arrow(_) => ARROW,
+            Self::Arrow(_) | Self::Memory { .. } => ARROW,
         }
     }
 }
@@ -99,6 +106,8 @@ fn version_is_known(version: Option<&str>) -> Result<(), RowError> {
     }
 }
 
+/// Where the action space is that all rows of a file share.
+pub(crate) const SPACE: &str = "egret.mu";
 /// Where the objective is that all rows of a file share.
 pub(crate) const OBJECTIVE: &str = "egret.objective";
 
@@ -107,6 +116,17 @@ pub(crate) fn objective_of(metadata: &FileMetaData) -> Result<Option<Objective>,
     entry(metadata, OBJECTIVE)
         .map(outcome::objective)
         .transpose()
+}
+
+/// A text of the metadata of a schema.
+pub(crate) fn said<'a>(schema: &'a Schema, key: &str) -> Option<&'a str> {
+    schema.metadata().get(key).map(String::as_str)
+}
+
+/// The objective of all rows, if the schema states one. An error where it says that it is of another version.
+pub(crate) fn objective_said(schema: &Schema) -> Result<Option<Objective>, RowError> {
+    version_is_known(said(schema, "egret.version"))?;
+    said(schema, OBJECTIVE).map(outcome::objective).transpose()
 }
 
 /// A text of the file's metadata.
@@ -133,7 +153,7 @@ impl BatchSource {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
         let metadata = builder.metadata().file_metadata();
         check_version(metadata)?;
-        let (mu, objective) = (entry(metadata, "egret.mu"), objective_of(metadata)?);
+        let (mu, objective) = (entry(metadata, SPACE), objective_of(metadata)?);
         let (mu, schema) = (mu.map(str::to_owned), builder.schema().clone());
         let total = builder.metadata().row_groups();
         let (rows, bytes) = total.iter().fold((0_u64, 0_u64), |(rows, bytes), group| {
@@ -167,11 +187,20 @@ impl BatchSource {
         }
         let reader = StreamReader::try_new(ArrowMessages::new(input), None).map_err(not_arrow)?;
         let schema = reader.schema();
-        let said = |key: &str| schema.metadata().get(key).map(String::as_str);
-        version_is_known(said("egret.version"))?;
-        let objective = said(OBJECTIVE).map(outcome::objective).transpose()?;
+        let objective = objective_said(&schema)?;
         let batches = Batches::Arrow(Box::new(reader));
-        Self::new(batches, &schema, said("egret.mu"), objective)
+        Self::new(batches, &schema, said(&schema, SPACE), objective)
+    }
+
+    /// The rows of a table in memory.
+    pub(crate) fn memory(table: &MemoryTable) -> Result<Self, RowError> {
+        let schema = table.schema();
+        let objective = objective_said(schema)?;
+        let batches = Batches::Memory {
+            slices: Box::new(table.slices(BATCH)),
+            rows: table.rows(),
+        };
+        Self::new(batches, schema, said(schema, SPACE), objective)
     }
 
     fn new(
@@ -200,7 +229,9 @@ impl BatchSource {
     /// The share of the file that was read.
     pub(crate) fn progress(&self) -> f64 {
         match &self.batches {
-            Batches::Parquet { rows, .. } => self.row() as f64 / (*rows).max(1) as f64,
+            Batches::Parquet { rows, .. } | Batches::Memory { rows, .. } => {
+                self.row() as f64 / (*rows).max(1) as f64
+            }
             Batches::Arrow(reader) => reader.get_ref().progress(),
         }
     }

@@ -167,10 +167,16 @@ impl TableColumn {
     }
 
     fn list(ends: Vec<usize>, nulls: Option<&NullBuffer>, values: &ArrayRef) -> Self {
+        // A slice of a column has the elements of all of it.
+        let first = ends.first().copied().unwrap_or(0);
+        let past = ends.last().copied().unwrap_or(0);
         Self::List {
-            spans: ends.windows(2).map(|pair| (pair[0], pair[1])).collect(),
+            spans: ends
+                .windows(2)
+                .map(|pair| (pair[0] - first, pair[1] - first))
+                .collect(),
             nulls: nulls.cloned(),
-            values: Box::new(Self::new(values)),
+            values: Box::new(Self::new(&values.slice(first, past - first))),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::record::RowError;
 #[non_exhaustive]
 pub enum WriteError {
     /// The file, the folder or the disk.
-    #[error("cannot write {}: {source}", file.display())]
+    #[error("cannot write {}", file.display())]
     Io {
         /// Which file.
         file: PathBuf,

@@ -1,8 +1,8 @@
 //! A few columns of numbers, without the rest of the records.
 //!
 //! An evaluation needs a loss, a density and little else. [`ColumnScan`] reads just those columns of many files and hands
-//! them over as [`ColumnBatch`]es, each with one [`NumberColumn`] for each name. Row groups of Parquet are decoded in
-//! parallel; text goes through a [`Reader`]. Numbers are checked as a reader checks them.
+//! them over as [`ColumnBatch`]es, each with one [`NumberColumn`] for each name. Row groups of Parquet and slices of a
+//! [`MemoryTable`] are decoded in parallel; text goes through a [`Reader`]. Numbers are checked as a reader checks them.
 
 pub(crate) mod number_column;
 
@@ -12,8 +12,9 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::Float64Array;
-use egret::{Loss, Objective};
+use arrow_array::{Array as _, Float64Array, RecordBatch};
+use arrow_schema::Schema;
+use egret::{Direction, Loss, Objective};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -24,7 +25,11 @@ use rayon::prelude::*;
 
 use crate::format::Format;
 use crate::parquet::{
-    source::{OBJECTIVE, check_version, damaged, entry, guarded_parquet, objective_of},
+    memory_table::MemoryTable,
+    source::{
+        OBJECTIVE, SPACE, check_version, damaged, entry, guarded_parquet, objective_of,
+        objective_said, said,
+    },
     table_column::TableColumn,
 };
 use crate::reader::{OnBad, ReadError, Reader, beside, expand};
@@ -32,7 +37,7 @@ use crate::record::{RowError, outcome};
 
 /// A row group of at most this many rows is decoded whole. A larger one is streamed, each column by itself.
 const WHOLE: u64 = 1 << 20;
-/// Rows of one batch where a row group is streamed or a file is text.
+/// Rows of one batch where a row group is streamed, a file is text or a table is in memory.
 const SLICE: usize = 1 << 17;
 /// Numbers that are decoded ahead, in all columns.
 const AHEAD: u64 = 1 << 24;
@@ -68,15 +73,36 @@ const AHEAD: u64 = 1 << 24;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ColumnScan {
-    files: Vec<(Arc<Path>, Format)>,
+    parts: Vec<Part>,
     wanted: Arc<[Wanted]>,
     rows: Option<u64>,
+}
+
+/// Where rows are from.
+enum Part {
+    Parquet(Arc<Path>),
+    /// A file whose records are read.
+    Text(Arc<Path>),
+    Memory(Arc<Layout>, MemoryTable),
 }
 
 /// A column that was asked for.
 struct Wanted {
     name: String,
     optional: bool,
+}
+
+impl Wanted {
+    fn all(required: &[&str], optional: &[&str]) -> Arc<[Self]> {
+        let wanted = |optional: bool| {
+            move |name: &&str| Self {
+                name: (*name).to_owned(),
+                optional,
+            }
+        };
+        let required = required.iter().map(wanted(false));
+        required.chain(optional.iter().map(wanted(true))).collect()
+    }
 }
 
 impl ColumnScan {
@@ -86,15 +112,8 @@ impl ColumnScan {
         required: &[&str],
         optional: &[&str],
     ) -> Result<Self, ReadError> {
-        let wanted = |optional: bool| {
-            move |name: &&str| Wanted {
-                name: (*name).to_owned(),
-                optional,
-            }
-        };
-        let required = required.iter().map(wanted(false));
-        let wanted: Arc<[Wanted]> = required.chain(optional.iter().map(wanted(true))).collect();
-        let (mut files, mut rows) = (Vec::new(), Some(0));
+        let wanted = Wanted::all(required, optional);
+        let (mut parts, mut rows) = (Vec::new(), Some(0));
         for path in expand(inputs)? {
             let mut format = Format::of_file(&path).map_err(|error| ReadError::io(&path, error))?;
             if beside(&path)?.names_columns() {
@@ -102,27 +121,56 @@ impl ColumnScan {
                 format = Format::Csv;
             }
             let path: Arc<Path> = path.into();
-            let known = match format {
-                Format::Parquet => Some(Table::open(&path, &wanted)?.rows()),
-                _ => None,
-            };
-            rows = rows.zip(known).map(|(sum, rows)| sum + rows);
-            files.push((path, format));
+            if format != Format::Parquet {
+                rows = None;
+                parts.push(Part::Text(path));
+                continue;
+            }
+            let known = Table::open(&path, &wanted)?.rows();
+            rows = rows.map(|sum| sum + known);
+            parts.push(Part::Parquet(path));
         }
         Ok(Self {
-            files,
+            parts,
             wanted,
             rows,
         })
     }
 
+    /// Reads columns of a table in memory, as of a file.
+    pub fn of_table(
+        table: &MemoryTable,
+        required: &[&str],
+        optional: &[&str],
+    ) -> Result<Self, ReadError> {
+        let wanted = Wanted::all(required, optional);
+        let name = MemoryTable::name();
+        let objective = objective_said(table.schema()).map_err(|error| ReadError::File {
+            file: name.to_path_buf(),
+            error,
+        })?;
+        let layout = Layout::new(name, table.schema(), objective, &wanted)?;
+        Ok(Self {
+            parts: vec![Part::Memory(Arc::new(layout), table.clone())],
+            wanted,
+            rows: Some(table.rows()),
+        })
+    }
+
     /// Whether every row of a column holds one of these words, as far as the statistics of the files tell. True where the
-    /// column is absent; false where reading it would be needed.
+    /// column is absent; false where reading it would be needed, but for a table in memory, which is read.
     pub fn words_are_among(&self, name: &str, words: &[&str]) -> Result<bool, ReadError> {
-        for (path, format) in &self.files {
-            if *format != Format::Parquet {
-                return Ok(false);
-            }
+        for part in &self.parts {
+            let path = match part {
+                Part::Parquet(path) => path,
+                Part::Text(_) => return Ok(false),
+                Part::Memory(_, table) => {
+                    if !all_among(table, name, words) {
+                        return Ok(false);
+                    }
+                    continue;
+                }
+            };
             let table = Table::open(path, &[])?;
             let fields = table.metadata.schema().fields();
             if !fields.iter().any(|field| field.name() == name) {
@@ -141,21 +189,35 @@ impl ColumnScan {
     /// The objective of all rows, losses if no file says any. None where rows may differ in it or in their action space, as
     /// far as that is known without reading them: a file is text or has a column for either, or two state not the same.
     pub fn shared_objective(&self) -> Result<Option<Objective>, ReadError> {
+        let differ = |schema: &Schema| {
+            let mut fields = schema.fields().iter();
+            fields.any(|field| ["mu", "objective"].contains(&field.name().as_str()))
+        };
         let (mut first, mut objective) = (None, Objective::default());
-        for (path, format) in &self.files {
-            if *format != Format::Parquet {
-                return Ok(None);
-            }
-            let table = Table::open(path, &[])?;
-            let mut fields = table.metadata.schema().fields().iter();
-            if fields.any(|field| ["mu", "objective"].contains(&field.name().as_str())) {
-                return Ok(None);
-            }
-            let metadata = table.metadata.metadata().file_metadata();
-            let stated = ["egret.mu", OBJECTIVE].map(|key| entry(metadata, key).map(str::to_owned));
-            objective = objective_of(metadata)
+        for part in &self.parts {
+            let (own, stated) = match part {
+                Part::Text(_) => return Ok(None),
+                Part::Parquet(path) => {
+                    let table = Table::open(path, &[])?;
+                    if differ(table.metadata.schema()) {
+                        return Ok(None);
+                    }
+                    let metadata = table.metadata.metadata().file_metadata();
+                    let text = |key| entry(metadata, key).map(str::to_owned);
+                    (objective_of(metadata), [SPACE, OBJECTIVE].map(text))
+                }
+                Part::Memory(_, table) => {
+                    let schema = table.schema();
+                    if differ(schema) {
+                        return Ok(None);
+                    }
+                    let text = |key| said(schema, key).map(str::to_owned);
+                    (objective_said(schema), [SPACE, OBJECTIVE].map(text))
+                }
+            };
+            objective = own
                 .map_err(|error| ReadError::File {
-                    file: path.to_path_buf(),
+                    file: part.file().to_path_buf(),
                     error,
                 })?
                 .unwrap_or_default();
@@ -178,7 +240,7 @@ impl ColumnScan {
     ) -> Result<(), E> {
         let mut decoder = Decoder {
             columns: self,
-            next_file: 0,
+            next_part: 0,
             state: State::Between,
             ended: false,
         };
@@ -198,15 +260,42 @@ impl ColumnScan {
     }
 }
 
-/// A Parquet file and where the wanted columns are in it.
-struct Table {
-    path: Arc<Path>,
-    metadata: ArrowReaderMetadata,
-    /// The place of each wanted column among the columns of the file.
+impl Part {
+    /// What errors call it.
+    fn file(&self) -> &Path {
+        match self {
+            Self::Parquet(path) | Self::Text(path) => path,
+            Self::Memory(layout, _) => &layout.file,
+        }
+    }
+}
+
+/// Whether a column of a table in memory holds nothing but these words.
+fn all_among(table: &MemoryTable, name: &str, words: &[&str]) -> bool {
+    let Ok(place) = table.schema().index_of(name) else {
+        return true;
+    };
+    table.slices(SLICE).all(|batch| {
+        let column = TableColumn::new(batch.column(place));
+        let mut found = (0..batch.num_rows()).map(|row| column.text(row));
+        found.all(|word| matches!(word, Ok(Some(word)) if words.contains(&word)))
+    })
+}
+
+/// Where the wanted columns are in a table.
+struct Layout {
+    file: Arc<Path>,
+    /// The place of each wanted column among the columns of the table.
     places: Vec<Option<usize>>,
     propensity: Option<usize>,
     /// What losses may have to be worked out from.
     outcomes: Option<Outcomes>,
+}
+
+/// A Parquet file and where the wanted columns are in it.
+struct Table {
+    layout: Layout,
+    metadata: ArrowReaderMetadata,
 }
 
 /// Outcomes in a file that says what they are.
@@ -218,21 +307,15 @@ struct Outcomes {
     objectives: Option<usize>,
 }
 
-impl Table {
-    fn open(path: &Arc<Path>, wanted: &[Wanted]) -> Result<Self, ReadError> {
-        let file = File::open(path).map_err(|error| ReadError::io(path, error))?;
-        let metadata = guarded_parquet(|| {
-            ArrowReaderMetadata::load(&file, ArrowReaderOptions::default()).map_err(damaged)
-        });
-        let file_error = |error| ReadError::File {
-            file: path.to_path_buf(),
-            error,
-        };
-        let metadata = metadata.map_err(file_error)?;
-        check_version(metadata.metadata().file_metadata()).map_err(file_error)?;
-        let fields = metadata.schema().fields();
+impl Layout {
+    fn new(
+        file: Arc<Path>,
+        schema: &Schema,
+        objective: Option<Objective>,
+        wanted: &[Wanted],
+    ) -> Result<Self, ReadError> {
+        let fields = schema.fields();
         let place = |name: &str| fields.iter().position(|field| field.name() == name);
-        let objective = objective_of(metadata.metadata().file_metadata()).map_err(file_error)?;
         let losses = wanted.iter().any(|column| column.name == "loss");
         let objectives = place("objective");
         let outcomes = place("outcome")
@@ -248,37 +331,64 @@ impl Table {
             let implied = column.name == "loss" && outcomes.is_some();
             if found.is_none() && !column.optional && !implied {
                 let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
-                return Err(file_error(RowError::Unreadable(format!(
-                    "there is no column {:?}; the file has {}",
-                    column.name,
-                    names.join(", ")
-                ))));
+                return Err(ReadError::File {
+                    error: RowError::Unreadable(format!(
+                        "there is no column {:?}, only {}",
+                        column.name,
+                        names.join(", ")
+                    )),
+                    file: file.to_path_buf(),
+                });
             }
             places.push(found);
         }
         let density = wanted.iter().any(|column| column.name == "density");
         let propensity = place("propensity").filter(|_| density);
         Ok(Self {
-            path: path.clone(),
-            metadata,
+            file,
             places,
             propensity,
             outcomes,
         })
     }
+}
+
+impl Table {
+    fn open(path: &Arc<Path>, wanted: &[Wanted]) -> Result<Self, ReadError> {
+        let file = File::open(path).map_err(|error| ReadError::io(path, error))?;
+        let metadata = guarded_parquet(|| {
+            ArrowReaderMetadata::load(&file, ArrowReaderOptions::default()).map_err(damaged)
+        });
+        let file_error = |error| ReadError::File {
+            file: path.to_path_buf(),
+            error,
+        };
+        let metadata = metadata.map_err(file_error)?;
+        check_version(metadata.metadata().file_metadata()).map_err(file_error)?;
+        let objective = objective_of(metadata.metadata().file_metadata()).map_err(file_error)?;
+        let layout = Layout::new(path.clone(), metadata.schema(), objective, wanted)?;
+        Ok(Self { layout, metadata })
+    }
 
     /// The outcomes of a row group, unless its statistics say that it has none.
     fn outcomes_in(&self, group: usize) -> Option<&Outcomes> {
-        let outcomes = self.outcomes.as_ref()?;
+        let outcomes = self.layout.outcomes.as_ref()?;
         let rows = self.metadata.metadata().row_group(group).num_rows();
         let statistics = self.statistics(group, "outcome");
         let missing = statistics.and_then(Statistics::null_count_opt);
         (missing != u64::try_from(rows).ok()).then_some(outcomes)
     }
 
+    fn told(&self, group: usize) -> Told<'_> {
+        Told {
+            propensity: self.known_propensity(group),
+            outcomes: self.outcomes_in(group),
+        }
+    }
+
     /// The columns of a row group that have to be read.
     fn needed(&self, group: usize) -> Vec<usize> {
-        let mut places: Vec<usize> = self.places.iter().flatten().copied().collect();
+        let mut places: Vec<usize> = self.layout.places.iter().flatten().copied().collect();
         if let Known::Unknown(place) = self.known_propensity(group) {
             places.push(place);
         }
@@ -300,7 +410,7 @@ impl Table {
 
     /// What the statistics of a row group say of the propensity of all its rows.
     fn known_propensity(&self, group: usize) -> Known {
-        let Some(place) = self.propensity else {
+        let Some(place) = self.layout.propensity else {
             return Known::Drawn;
         };
         match self.word(group, "propensity").as_deref() {
@@ -343,7 +453,8 @@ impl Table {
         batch: usize,
     ) -> Result<ParquetRecordBatchReader, ReadError> {
         // Each reader has its own place in the file: copies of a handle would share it.
-        let file = File::open(&self.path).map_err(|error| ReadError::io(&self.path, error))?;
+        let path = &self.layout.file;
+        let file = File::open(path).map_err(|error| ReadError::io(path, error))?;
         let built = guarded_parquet(|| {
             let builder =
                 ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
@@ -356,10 +467,17 @@ impl Table {
                 .map_err(damaged)
         });
         built.map_err(|error| ReadError::File {
-            file: self.path.to_path_buf(),
+            file: path.to_path_buf(),
             error,
         })
     }
+}
+
+/// What is known of some rows before they are read.
+struct Told<'a> {
+    propensity: Known,
+    /// Outcomes, unless there are none.
+    outcomes: Option<&'a Outcomes>,
 }
 
 /// What is known of the propensities of a row group without reading them.
@@ -374,7 +492,7 @@ enum Known {
 /// Decodes ahead, a window at a time.
 struct Decoder<'a> {
     columns: &'a ColumnScan,
-    next_file: usize,
+    next_part: usize,
     state: State,
     ended: bool,
 }
@@ -398,6 +516,11 @@ enum State {
     Text {
         path: Arc<Path>,
         reader: Box<Reader>,
+        before: u64,
+    },
+    Memory {
+        layout: Arc<Layout>,
+        slices: Box<dyn Iterator<Item = RecordBatch> + Send>,
         before: u64,
     },
 }
@@ -426,19 +549,24 @@ impl Decoder<'_> {
 
     /// Opens the next file; none after the last.
     fn open_next(&mut self) -> Result<Option<State>, ReadError> {
-        let Some((path, format)) = self.columns.files.get(self.next_file) else {
+        let Some(part) = self.columns.parts.get(self.next_part) else {
             return Ok(None);
         };
-        self.next_file += 1;
-        Ok(Some(match format {
-            Format::Parquet => State::Table {
+        self.next_part += 1;
+        Ok(Some(match part {
+            Part::Parquet(path) => State::Table {
                 table: Arc::new(Table::open(path, &self.columns.wanted)?),
                 group: 0,
                 before: 0,
             },
-            _ => State::Text {
+            Part::Text(path) => State::Text {
                 path: path.clone(),
                 reader: Box::new(Reader::open(&[path], OnBad::Stop)?),
+                before: 0,
+            },
+            Part::Memory(layout, table) => State::Memory {
+                layout: layout.clone(),
+                slices: Box::new(table.slices(SLICE)),
                 before: 0,
             },
         }))
@@ -514,9 +642,51 @@ impl Decoder<'_> {
                         None => self.state = State::Between,
                     }
                 }
+                State::Memory {
+                    layout,
+                    slices,
+                    before,
+                } => {
+                    let mut tasks = Vec::new();
+                    for slice in slices.take(2 * rayon::current_num_threads()) {
+                        tasks.push((*before + 1, slice));
+                        *before += tasks[tasks.len() - 1].1.num_rows() as u64;
+                    }
+                    if tasks.is_empty() {
+                        self.state = State::Between;
+                        continue;
+                    }
+                    let numbers = |(first, slice): &(u64, RecordBatch)| {
+                        numbers_of(layout, *first, slice, &wanted)
+                    };
+                    return Ok(Some(tasks.par_iter().map(numbers).collect()));
+                }
             }
         }
     }
+}
+
+/// The numbers of some rows of a table in memory.
+fn numbers_of(
+    layout: &Layout,
+    first: u64,
+    slice: &RecordBatch,
+    wanted: &[Wanted],
+) -> Result<ColumnBatch, ReadError> {
+    let outcomes = layout.outcomes.as_ref();
+    let places = layout.places.iter().flatten().copied();
+    let places = places.chain(layout.propensity);
+    let places = places.chain(outcomes.map(|outcomes| outcomes.place));
+    let places = places.chain(outcomes.and_then(|outcomes| outcomes.objectives));
+    let taken: Vec<(usize, TableColumn)> = places
+        .map(|place| (place, TableColumn::new(slice.column(place))))
+        .collect();
+    let column = |place: usize| taken.iter().find(|(p, _)| *p == place).map(|(_, c)| c);
+    let told = Told {
+        propensity: layout.propensity.map_or(Known::Drawn, Known::Unknown),
+        outcomes,
+    };
+    assemble(layout, &told, first, slice.num_rows(), wanted, column)
 }
 
 /// The next row groups that fit into the window: (group, first row, rows).
@@ -564,7 +734,14 @@ fn decode_group(
         decoded = places.into_iter().zip(columns).collect();
     }
     let column = |place: usize| decoded.iter().find(|(p, _)| *p == place).map(|(_, c)| c);
-    assemble(table, group, first, rows, wanted, column)
+    assemble(
+        &table.layout,
+        &table.told(group),
+        first,
+        rows,
+        wanted,
+        column,
+    )
 }
 
 /// A reader for each column that is needed.
@@ -599,24 +776,31 @@ fn next_slice(
         .collect();
     let decoded = decoded?;
     let column = |place: usize| decoded.iter().find(|(p, _)| *p == place).map(|(_, c)| c);
-    assemble(table, group, first, rows, wanted, column)
+    assemble(
+        &table.layout,
+        &table.told(group),
+        first,
+        rows,
+        wanted,
+        column,
+    )
 }
 
 fn next_batch(
     table: &Table,
     first: u64,
     reader: &mut ParquetRecordBatchReader,
-) -> Result<arrow_array::RecordBatch, ReadError> {
+) -> Result<RecordBatch, ReadError> {
     let batch = guarded_parquet(|| match reader.next() {
         Some(batch) => batch.map_err(damaged),
         None => Err(damaged("it ends too early")),
     });
-    batch.map_err(|error| row_error(&table.path, first, error))
+    batch.map_err(|error| row_error(&table.layout.file, first, error))
 }
 
 fn short(table: &Table, first: u64) -> ReadError {
     let error = damaged("a column has fewer rows than the file says");
-    row_error(&table.path, first, error)
+    row_error(&table.layout.file, first, error)
 }
 
 fn row_error(path: &Path, row: u64, error: RowError) -> ReadError {
@@ -629,16 +813,16 @@ fn row_error(path: &Path, row: u64, error: RowError) -> ReadError {
 
 /// Numbers of the wanted columns, checked.
 fn assemble<'a>(
-    table: &Table,
-    group: usize,
+    layout: &Layout,
+    told: &Told<'_>,
     first: u64,
     rows: usize,
     wanted: &[Wanted],
     column: impl Fn(usize) -> Option<&'a TableColumn>,
 ) -> Result<ColumnBatch, ReadError> {
-    let at = |row: usize, error: RowError| row_error(&table.path, first + row as u64, error);
+    let at = |row: usize, error: RowError| row_error(&layout.file, first + row as u64, error);
     let mut columns = Vec::with_capacity(wanted.len());
-    for (wanted, place) in wanted.iter().zip(&table.places) {
+    for (wanted, place) in wanted.iter().zip(&layout.places) {
         let numbers = match place.and_then(&column) {
             None => Float64Array::new_null(rows),
             Some(column) => column
@@ -648,18 +832,18 @@ fn assemble<'a>(
         let mut numbers = NumberColumn::new(&wanted.name, numbers);
         numbers.check().map_err(|(row, error)| at(row, error))?;
         if wanted.name == "loss"
-            && let Some(outcomes) = table.outcomes_in(group)
+            && let Some(outcomes) = told.outcomes
         {
             numbers = with_losses_of(outcomes, &numbers, &column)
                 .map_err(|(row, error)| at(row, error))?;
         }
         if wanted.name == "density" {
-            let known = table.known_propensity(group);
-            check_point_masses(&numbers, known, &column).map_err(|(row, error)| at(row, error))?;
+            check_point_masses(&numbers, told.propensity, &column)
+                .map_err(|(row, error)| at(row, error))?;
         }
         columns.push(numbers);
     }
-    Ok(ColumnBatch::new(table.path.clone(), first, rows, columns))
+    Ok(ColumnBatch::new(layout.file.clone(), first, rows, columns))
 }
 
 /// Losses with those of outcomes, where they are not stated.
@@ -670,6 +854,15 @@ fn with_losses_of<'a>(
 ) -> Result<NumberColumn, (usize, RowError)> {
     let values = column(outcomes.place);
     let texts = outcomes.objectives.and_then(column);
+    if texts.is_none()
+        && losses.missing() == losses.len()
+        && let (Some(objective), Some(values)) = (outcomes.objective, values)
+        && let Ok(values) = values.all_numbers(losses.len())
+        && values.null_count() == 0
+        && let Some(losses) = losses_within(&objective, values.values())
+    {
+        return Ok(NumberColumn::new("loss", losses.into()));
+    }
     let mut last: Option<(&str, Objective)> = None;
     let mut completed = Vec::with_capacity(losses.len());
     for row in 0..losses.len() {
@@ -692,6 +885,27 @@ fn with_losses_of<'a>(
         completed.push(loss.map(Loss::get));
     }
     Ok(NumberColumn::new("loss", completed.into()))
+}
+
+/// The losses of outcomes, unless one is outside of the range: by the arithmetic of [`Objective::loss`] without its checks, which
+/// would take longer than an evaluation.
+fn losses_within(objective: &Objective, outcomes: &[f64]) -> Option<Vec<f64>> {
+    let (low, high) = (objective.low(), objective.high());
+    let within = |value: f64| (low <= value) & (value <= high);
+    if !outcomes
+        .iter()
+        .fold(true, |all, &value| all & within(value))
+    {
+        return None;
+    }
+    let loss = |value: &f64| {
+        let loss = match objective.direction() {
+            Direction::Maximize => (high - value) / (high - low),
+            Direction::Minimize => (value - low) / (high - low),
+        };
+        loss.clamp(0.0, 1.0)
+    };
+    Some(outcomes.iter().map(loss).collect())
 }
 
 /// A point mass has no density, and a row without a density says that it is a point mass.

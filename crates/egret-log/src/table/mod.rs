@@ -9,16 +9,16 @@ pub(crate) mod csv_rows;
 pub use cell::typed_cell;
 
 use std::fs::File;
-use std::io::{self, BufRead as _};
+use std::io::{self, BufRead as _, Seek as _};
 use std::path::Path;
 use std::sync::Arc;
 
 use egret::{FeatureValue, Features, Objective, Space};
 
 use crate::format::Format;
-use crate::input::{Input, is_stdin};
+use crate::input::Input;
 use crate::json::line_source::LineSource;
-use crate::parquet::source::BatchSource;
+use crate::parquet::{memory_table::MemoryTable, source::BatchSource};
 use crate::record::{Cells, RowError, bad_row::BadRow, field};
 use crate::table::csv_rows::CsvRows;
 
@@ -59,17 +59,25 @@ impl Table {
             let rows = Rows::Batches(Box::new(source));
             return Ok(Self { rows });
         }
-        Self::of_input(Input::open(path)?, format)
+        Self::of_input(path, Input::open(path)?, format)
     }
 
-    /// The table whose format is known, of those that are read from start to end.
-    pub(crate) fn of_input(input: Input, format: Format) -> Result<Self, OpenError> {
+    /// The table whose format is known, from a pipe or a file.
+    pub(crate) fn of_input(path: &Path, input: Input, format: Format) -> Result<Self, OpenError> {
         let rows = match format {
             Format::Csv => Rows::Csv(Box::new(CsvRows::open(input)??)),
             Format::JsonLines | Format::DsJson => Rows::Lines(Box::new(lines(input))),
             Format::Arrow => Rows::Batches(Box::new(BatchSource::arrow(input)?)),
-            Format::Parquet => return Err(RowError::Unreadable(NOT_FROM_PIPES.to_owned()).into()),
+            Format::Parquet => {
+                Rows::Batches(Box::new(BatchSource::parquet(seekable(path, input)?)?))
+            }
         };
+        Ok(Self { rows })
+    }
+
+    /// The rows of a table in memory.
+    pub(crate) fn of_memory(table: &MemoryTable) -> Result<Self, RowError> {
+        let rows = Rows::Batches(Box::new(BatchSource::memory(table)?));
         Ok(Self { rows })
     }
 
@@ -80,10 +88,8 @@ impl Table {
         }
         // Once: a pipe cannot be opened again.
         let mut input = Input::open(path)?;
-        match Format::of_bytes(input.fill_buf()?) {
-            Format::Parquet if !is_stdin(path) => Self::open_as(path, Format::Parquet),
-            format => Self::of_input(input, format),
-        }
+        let format = Format::of_bytes(input.fill_buf()?);
+        Self::of_input(path, input, format)
     }
 
     /// The names of all columns, where they are known before the rows are read.
@@ -141,9 +147,16 @@ impl Table {
     }
 }
 
-/// What to do with Parquet from a pipe.
-pub(crate) const NOT_FROM_PIPES: &str =
-    "Parquet has its index at the end, so it is not read from a pipe: save it as a file";
+/// The file, for Parquet, whose index is at its end; what is no file is first copied to one without a name.
+pub(crate) fn seekable(path: &Path, mut input: Input) -> io::Result<File> {
+    if path.is_file() {
+        return File::open(path);
+    }
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut input, &mut file)?;
+    file.rewind()?;
+    Ok(file)
+}
 
 /// What is inside objects goes by the path to it, with dots, unless the object is a field of a record.
 pub fn flattened(cells: Cells) -> Cells {

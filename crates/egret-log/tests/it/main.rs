@@ -5,6 +5,7 @@ mod bad_rows;
 mod columns;
 mod frozen;
 mod mapping;
+mod memory_table;
 mod merge;
 mod round_trip;
 

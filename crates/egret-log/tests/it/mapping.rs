@@ -593,6 +593,84 @@ fn accounted(bytes: &[u8], name: &str) -> (u64, u64) {
     (good, bad)
 }
 
+#[test]
+fn a_quote_that_is_never_closed_costs_one_row() {
+    let row = "20,0.02,5,31\n";
+    let broken = "20,0.02,5,\"31\n";
+    let noted = "20,0.02,5,\"3\n1\"\n";
+    let table = |parts: &[&str]| format!("price,p,revenue,age\n{}", parts.concat());
+    let many = row.repeat(20_000);
+    for (text, expected) in [
+        (table(&[row, broken, row, row]), (3, 1)),
+        (table(&[broken, row]), (1, 1)),
+        (table(&[row, broken]), (1, 1)),
+        (table(&[noted, row, broken, row]), (3, 1)),
+        (table(&[&many, broken, &many]), (40_000, 1)),
+        (format!("\u{feff}{}", table(&[broken, row])), (1, 1)),
+        (
+            table(&[row, broken, row, row]).replace('\n', "\r\n"),
+            (3, 1),
+        ),
+        (table(&[row, "\n\n", broken, row]), (2, 1)),
+    ] {
+        assert_eq!(accounted(text.as_bytes(), "log.csv"), expected);
+    }
+}
+
+#[test]
+fn rows_are_counted_by_lines_however_they_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for text in ["a,b\n1,2\n\n1\n", "a,b\r\n1,2\r\n\r\n1\r\n"] {
+        let file = written(&folder, "log.csv", text);
+        let mapping = LogMapping {
+            action: vec!["a".to_owned()],
+            space: Some("interval:0,9".parse().expect("a space")),
+            density: Some("b".to_owned()),
+            ..LogMapping::default()
+        };
+        let error = error(&file, mapping);
+        assert!(error.contains("row 4: 1 cells"), "{error}");
+    }
+}
+
+#[test]
+fn what_no_density_can_be_is_told_as_it_was_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "price,p,revenue,age\n20,-0.02,5,31\n";
+    let file = written(&folder, "log.csv", text);
+    let mapping = LogMapping {
+        context: Vec::new(),
+        time: None,
+        id: None,
+        ..mapping()
+    };
+    assert_eq!(mapping.density_per_unit, Some(true));
+    let error = error(&file, mapping);
+    assert!(
+        error.contains("column p: density is -0.02, expected"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_range_beside_the_other_kind_of_outcome_is_refused() {
+    let flags = LogMapping {
+        loss_range: Some("0,2".parse().expect("a range")),
+        ..mapping()
+    };
+    let error = flags
+        .or(&LogMapping::default())
+        .check()
+        .expect_err("no loss");
+    assert!(error.to_string().contains("loss_range"), "{error}");
+    // What a file says of rewards goes with the file's reward.
+    let costs = LogMapping {
+        loss: Some("cost".to_owned()),
+        ..LogMapping::default()
+    };
+    assert!(costs.or(&mapping()).check().is_ok());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
