@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use egret::{
     AnyAction, AnyModel, Context, FeatureCounts, FeatureSchema, FeatureValue, Features, FieldKind,
-    Limits,
+    Limits, Objective, Settings, Space,
 };
 use egret_log::{Cells, ReadError, TableReader, typed_cell};
 use rayon::prelude::*;
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{JobError, Place};
 use crate::event_numbers::EventNumbers;
+use crate::onnx;
 use crate::progress::{Progress, Step, tell};
 use crate::saved_model::load_model;
 
@@ -20,8 +21,11 @@ use crate::saved_model::load_model;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecideRequest {
-    /// A saved model.
+    /// A saved model, or an ONNX file that predicts outcomes, where egret reads those.
     pub model: PathBuf,
+    /// The action space and what outcomes are, which a saved model says itself and an ONNX file does not.
+    #[serde(default)]
+    pub onnx: Option<OnnxFrame>,
     /// The contexts.
     pub contexts: ContextSource,
     /// The number of the first event; the others follow. None: go on from `event_numbers`, or from the model's. A number that
@@ -45,6 +49,7 @@ impl DecideRequest {
     pub fn new(model: impl Into<PathBuf>, contexts: ContextSource) -> Self {
         Self {
             model: model.into(),
+            onnx: None,
             contexts,
             first_event: None,
             event_numbers: None,
@@ -52,6 +57,19 @@ impl DecideRequest {
             limits: None,
         }
     }
+}
+
+/// What an ONNX file does not say of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnnxFrame {
+    /// The actions: numbers or vectors.
+    pub space: Space,
+    /// What it predicts.
+    pub objective: Objective,
+    /// How it explores.
+    #[serde(default)]
+    pub settings: Settings,
 }
 
 /// Where limits come from.
@@ -144,7 +162,22 @@ pub fn decide_each(
     each: &mut dyn FnMut(Decided) -> Result<(), JobError>,
     progress: &dyn Progress,
 ) -> Result<DecideSummary, JobError> {
-    let model = load_model(&request.model)?;
+    let model = match (&request.onnx, onnx::is_onnx(&request.model)) {
+        (Some(frame), true) => {
+            let settings = frame.settings.clone();
+            onnx::model(&request.model, &frame.space, frame.objective, settings)?
+        }
+        (None, true) => {
+            let problem = "an ONNX file does not say its action space and its objective: give both";
+            return Err(JobError::request("model", problem));
+        }
+        (Some(_), false) => {
+            let problem =
+                "a saved model says its action space and its objective itself: leave them out";
+            return Err(JobError::request("model", problem));
+        }
+        (None, false) => load_model(&request.model)?,
+    };
     let mut numbers =
         EventNumbers::new(&model, request.first_event, request.event_numbers.clone())?;
     let schema = model.spec().features.as_ref();

@@ -66,6 +66,9 @@ pub enum JobError {
         /// Why.
         source: ModelError,
     },
+    /// A model of ONNX cannot be used.
+    #[error("{0}")]
+    Onnx(String),
     /// The evaluation failed.
     #[error(transparent)]
     Evaluation(#[from] EvaluationError),

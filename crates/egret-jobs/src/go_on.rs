@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 
 use egret::{
-    ActionKind, AnyAction, AnyModel, Context, FeatureCounts, Objective, Observed, for_kind,
+    ActionKind, AnyAction, AnyModel, Context, FeatureCounts, Objective, Observed, TrainedRows,
+    for_kind,
 };
 use egret_log::Record;
+use egret_offline::thousands;
 use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
 use crate::log_source::LogSource;
 use crate::progress::Progress;
+use crate::row_bytes::row_bytes;
 use crate::saved_model::load_model;
 use crate::train::Counts;
 
@@ -72,6 +75,7 @@ pub fn go_on(
     let mut counts = Counts::default();
     let (mut squares, mut next_event) = (0.0, model.next_event());
     let mut features = schema.as_ref().map(|_| FeatureCounts::default());
+    let mut trained_rows = TrainedRows::default();
     let mut batch: Vec<Record> = Vec::with_capacity(request.batch);
     loop {
         let next = log.next(progress)?;
@@ -100,6 +104,7 @@ pub fn go_on(
                     let predicted =
                         model.predict(&record.context, std::slice::from_ref(&record.action))?[0];
                     squares += (predicted - objective.value(loss.get())).powi(2);
+                    trained_rows.add(&row_bytes(&record.context, &record.action, loss.get()));
                     batch.push(record);
                 }
             }
@@ -119,7 +124,7 @@ pub fn go_on(
     if counts.used == 0 {
         return Err(JobError::Log(format!(
             "none of the {} records has an outcome: there is nothing to learn from",
-            counts.without_loss
+            thousands(counts.without_loss)
         )));
     }
     let report = GoOnReport {
@@ -130,8 +135,10 @@ pub fn go_on(
         counts,
         features,
     };
+    let before = model.trained_rows().cloned();
+    let trained_rows = before.map_or(trained_rows.clone(), |before| before.and(trained_rows));
     let model = for_kind!(model.kind(), A => numbered::<A>(model, next_event));
-    Ok((model, report))
+    Ok((model.with_trained_rows(Some(trained_rows)), report))
 }
 
 fn learn(model: &mut AnyModel, records: &[Record]) -> Result<(), JobError> {

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use egret_log::{LogMapping, NO_DENSITY, OnBad, Reader};
+use egret_log::{ColumnScan, LogMapping, MemoryTable, NO_DENSITY, OnBad, Reader};
 use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
@@ -14,6 +14,9 @@ use crate::progress::Progress;
 pub struct LogSource {
     /// Files of Parquet, Arrow, CSV, JSON lines or dsjson, and folders of them, in order; `-` is the standard input.
     pub paths: Vec<PathBuf>,
+    /// A table in memory in place of files, from a program that has one.
+    #[serde(skip)]
+    pub table: Option<MemoryTable>,
     /// Bad rows are skipped and written to this file. Without it the first bad row is an error.
     pub skip_bad: Option<PathBuf>,
     /// Which columns are what, and the action space, where the files do not say it. What it leaves open, a file of TOML
@@ -33,12 +36,13 @@ impl LogSource {
         }
     }
 
-    /// An error unless there is a file or folder to read.
+    /// An error unless there is a file, a folder or a table to read.
     pub(crate) fn check(&self) -> Result<(), JobError> {
-        if self.paths.is_empty() {
-            return Err(JobError::request("log", "no file or folder is given"));
+        match (self.paths.is_empty(), &self.table) {
+            (true, None) => Err(JobError::request("log", "no file or folder is given")),
+            (false, Some(_)) => Err(JobError::request("log", "give files or a table, not both")),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     pub(crate) fn reader(&self) -> Result<Reader, JobError> {
@@ -63,10 +67,25 @@ impl LogSource {
             let checked = space.check();
             checked.map_err(|error| JobError::request("space", error))?;
         }
-        Ok(Reader::open_mapped(&self.paths, on_bad, mapping)?)
+        Ok(match &self.table {
+            Some(table) => Reader::of_table(table, on_bad, mapping)?,
+            None => Reader::open_mapped(&self.paths, on_bad, mapping)?,
+        })
     }
 
-    /// Whether the files can be looked into before they are read: a pipe cannot.
+    /// Columns of numbers alone.
+    pub(crate) fn columns(
+        &self,
+        required: &[&str],
+        optional: &[&str],
+    ) -> Result<ColumnScan, JobError> {
+        Ok(match &self.table {
+            Some(table) => ColumnScan::of_table(table, required, optional)?,
+            None => ColumnScan::open(&self.paths, required, optional)?,
+        })
+    }
+
+    /// Whether the log can be looked into before it is read: a pipe cannot.
     pub(crate) fn can_be_read_twice(&self) -> bool {
         self.paths.iter().all(|path| {
             let found = path.metadata();

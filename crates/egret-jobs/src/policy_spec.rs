@@ -7,6 +7,8 @@ use egret_log::nearest;
 use egret_offline::KernelShape;
 use serde::{Deserialize, Serialize};
 
+use crate::onnx::is_onnx;
+
 /// A policy to be evaluated, as data.
 ///
 /// It has one JSON form and one short text form, which [`Display`](fmt::Display) writes and [`FromStr`] reads:
@@ -21,6 +23,8 @@ use serde::{Deserialize, Serialize};
 /// | `column:NAME,predicted=NAME`                | densities dQ/dμ from a column, and E_q f̂ from another       |
 /// | `kernel:action=NAME,bandwidth=H,kernel=gaussian` | an action in a column, smoothed                        |
 /// | `kernel:model=FILE`                         | a model's best action, smoothed                             |
+///
+/// Where egret reads ONNX, a model may be such a file: one of predicted outcomes, or in a kernel one of actions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum PolicySpec {
@@ -121,7 +125,7 @@ fn epanechnikov() -> KernelShape {
 }
 
 impl PolicySpec {
-    /// The saved model it needs.
+    /// The model it needs.
     pub fn model(&self) -> Option<&PathBuf> {
         match self {
             Self::BestOf { model, .. }
@@ -133,6 +137,12 @@ impl PolicySpec {
             } => Some(model),
             Self::Uniform | Self::Logged | Self::Column { .. } | Self::Kernel { .. } => None,
         }
+    }
+
+    /// The file whose predictions it goes by. What an ONNX file in a kernel gives is the action itself.
+    pub(crate) fn predictor(&self) -> Option<&PathBuf> {
+        let plays = |file: &&PathBuf| matches!(self, Self::Kernel { .. }) && is_onnx(file);
+        self.model().filter(|file| !plays(file))
     }
 
     /// Whether its bandwidth is to be chosen from the log.

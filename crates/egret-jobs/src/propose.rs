@@ -2,12 +2,16 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egret::{FeatureValue, Space};
-use egret_log::{LogMapping, ReadError, TableReader, ValueRange, flattened, typed_cell, unit_of};
+use egret_log::{
+    Format, LogMapping, ReadError, TableReader, ValueRange, flattened, typed_cell, unit_of,
+};
+use egret_offline::thousands;
 use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
@@ -17,7 +21,7 @@ use crate::progress::{Progress, Step, tell, tell_rows};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProposeRequest {
-    /// A CSV, JSON lines or Parquet.
+    /// A CSV, JSON lines, Parquet or Arrow; of a folder, the first of these by name.
     pub file: PathBuf,
     /// How many rows are looked at.
     #[serde(default = "enough")]
@@ -53,7 +57,11 @@ pub struct Proposal {
 
 /// Looks at the columns of a table and guesses what each is.
 pub fn propose(request: &ProposeRequest, progress: &dyn Progress) -> Result<Proposal, JobError> {
-    let mut table = TableReader::open(&request.file)?;
+    let file = match request.file.is_dir() {
+        true => first_table(&request.file)?,
+        false => request.file.clone(),
+    };
+    let mut table = TableReader::open(&file)?;
     let mut columns: Vec<Column> = Vec::new();
     for name in table.columns().into_iter().flatten() {
         columns.push(Column::new(name));
@@ -87,7 +95,7 @@ pub fn propose(request: &ProposeRequest, progress: &dyn Progress) -> Result<Prop
     if rows == 0 {
         return Err(JobError::Log(format!(
             "{} has no rows to look at",
-            request.file.display()
+            file.display()
         )));
     }
     let name = request
@@ -103,6 +111,27 @@ pub fn propose(request: &ProposeRequest, progress: &dyn Progress) -> Result<Prop
         toml: guess.toml,
         open: guess.open,
         rows,
+    })
+}
+
+/// The table in a folder that comes first by name.
+fn first_table(folder: &Path) -> Result<PathBuf, JobError> {
+    let unreadable = |source| JobError::File {
+        file: folder.to_owned(),
+        source,
+    };
+    let mut tables = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let file = entry.map_err(unreadable)?.path();
+        if file.is_file() && Format::of_name(&file).is_some() {
+            tables.push(file);
+        }
+    }
+    tables.into_iter().min().ok_or_else(|| {
+        JobError::Log(format!(
+            "{} has no table to look at: no file ends in .csv, .jsonl, .parquet or .arrow",
+            folder.display()
+        ))
     })
 }
 
@@ -214,7 +243,7 @@ impl Column {
     fn spread(&self) -> String {
         format!(
             "{} values from {} to {}",
-            self.distinct.len(),
+            thousands(self.distinct.len() as u64),
             short(self.low),
             short(self.high)
         )
@@ -294,8 +323,9 @@ struct Guess {
 impl Guess {
     fn new(name: &str, rows: u64) -> Self {
         let toml = format!(
-            "# Which column of {name} is what, guessed from {rows} rows. Correct it where it is wrong: every command that reads\n\
-             # {name} finds it here.\n"
+            "# Which column of {name} is what, guessed from {} rows. Correct it where it is wrong: every command that reads\n\
+             # {name} finds it here.\n",
+            thousands(rows)
         );
         Self {
             mapping: LogMapping::default(),
@@ -503,32 +533,36 @@ impl Guess {
     }
 
     fn context(&mut self, columns: &[Column], taken: &[&str]) {
-        let mut left = Vec::new();
+        // Names by the reason why they are left out.
+        let mut left: Vec<(&str, Vec<String>)> = Vec::new();
         for column in columns
             .iter()
             .filter(|column| !taken.contains(&&*column.name))
         {
             let name = column.name.to_string();
             let why = if column.present == 0 {
-                "it is empty"
+                "always empty"
             } else if column.distinct.len() == 1 && column.present == self.rows {
-                "it is always the same"
+                "always the same"
             } else if column.is_name() {
                 "no value comes twice, as in a name"
             } else if column.rank(&REWARD).or(column.rank(&LOSS)).is_some() {
-                "it may be known only after the decision"
+                "may be known only after the decision"
             } else if column
                 .rank(&DENSITY)
                 .or(column.rank(&OTHER_POLICY))
                 .is_some()
                 && column.is_number()
             {
-                "it may be of another policy (--policy column:NAME)"
+                "may be of another policy (--policy column:NAME)"
             } else {
                 self.mapping.context.push(name);
                 continue;
             };
-            left.push(format!("{name} ({why})"));
+            match left.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, names)) => names.push(name),
+                None => left.push((why, vec![name])),
+            }
         }
         let names: Vec<String> = self
             .mapping
@@ -537,8 +571,8 @@ impl Guess {
             .map(|name| quoted(name))
             .collect();
         let mut why = "What was known before the decision; nothing that came of it.".to_owned();
-        if !left.is_empty() {
-            let _ = write!(why, "\n# Left out: {}.", left.join(", "));
+        for (reason, names) in left {
+            let _ = write!(why, "\n# Left out, {reason}: {}.", names.join(", "));
         }
         self.say(&why, Some(format!("context = [{}]", names.join(", "))));
     }

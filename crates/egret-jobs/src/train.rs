@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use egret::{
-    ActionKind, AnyModel, Context, FeatureCounts, Model, ModelSpec, Objective, Observed, Settings,
-    for_kind,
+    ActionKind, AnyAction, AnyModel, Context, FeatureCounts, Model, ModelSpec, Objective, Observed,
+    Settings, TrainedRows, for_kind,
 };
 use egret_offline::{
     Checkpoint, Epoch, HeldOutValue, LearningError, OfflineProtocol, Order, Selection,
@@ -19,6 +19,7 @@ pub use crate::training::{CandidateRequest, Counts, SplitRequest, TrainingLog};
 use crate::confidence::confidence;
 use crate::error::JobError;
 use crate::progress::{Progress, Step, tell};
+use crate::row_bytes::row_bytes;
 use crate::training::TrainingEvents;
 
 /// What is learned from, and how.
@@ -154,7 +155,18 @@ fn train_kind<A: ActionKind>(
         }
         tested.in_units(&spec.objective)
     });
-    Ok((model.with_next_event(next_event).into(), report))
+    let mut trained_rows = TrainedRows::default();
+    for &row in rows.train.iter().chain(&rows.validation) {
+        let Observed {
+            x, action, loss, ..
+        } = &observed[row];
+        let action: AnyAction = action.clone().into();
+        trained_rows.add(&row_bytes(x, &action, loss.get()));
+    }
+    let model = model
+        .with_next_event(next_event)
+        .with_trained_rows(Some(trained_rows));
+    Ok((model.into(), report))
 }
 
 /// A candidate, what it came to, and the rows it was trained on.

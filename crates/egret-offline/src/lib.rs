@@ -10,7 +10,7 @@
 //! | choose among fitted oracles                   | [`Selection`]                                                |
 //! | weigh a log without densities                 | [`LoggingDensity`], an assumption                            |
 //!
-//! Each folder uses only those above it: `weighted_events`, `estimator`, `sums`, `policy`, `interval`, `evaluation`,
+//! Each folder uses only those above it: `numerals`, `weighted_events`, `estimator`, `sums`, `policy`, `interval`, `evaluation`,
 //! `audit`, `training`, `selection`, `logging_density`.
 
 mod audit;
@@ -18,6 +18,7 @@ mod estimator;
 mod evaluation;
 mod interval;
 mod logging_density;
+mod numerals;
 mod policy;
 mod selection;
 mod sums;
@@ -40,6 +41,7 @@ pub use interval::{
     Confidence, IntervalKind, LowerMean, PathPoint, UnknownInterval, running_intersection,
 };
 pub use logging_density::{LoggingDensity, LoggingDensityError, Played};
+pub use numerals::thousands;
 pub use policy::{
     BestOf, Candidate, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, KernelShape,
     PointPolicy, Policy, PolicyBuffers, PolicyError, PolicySeed, UniformPolicy, expected_loss,

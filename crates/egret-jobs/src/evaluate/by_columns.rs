@@ -1,5 +1,5 @@
 use egret::{Direction, Objective};
-use egret_log::{ColumnBatch, ColumnScan, VERSION};
+use egret_log::{ColumnBatch, VERSION};
 
 use super::density::{Largest, NO_NUMBER, negative};
 use super::pass_probs::PassProbs;
@@ -20,7 +20,7 @@ pub(super) fn evaluate(
 ) -> Result<Option<EvaluateReport>, JobError> {
     let columns = Columns::new(checked)?;
     let required: Vec<&str> = columns.required.iter().map(String::as_str).collect();
-    let scan = ColumnScan::open(&checked.request.log.paths, &required, &OPTIONAL)?;
+    let scan = checked.request.log.columns(&required, &OPTIONAL)?;
     let played = scan.words_are_among("mode", &["online", "logging"])?;
     let stabilizable =
         !checked.request.stabilize || scan.words_are_among("densityKind", &["conditional"])?;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use egret::{
     ActionKind, AnyModel, Context, Density, DensityKind, GammaSchedule, Interval, Item, ItemSet,
-    LineMeasure, Loss, MixedAction, Model, Objective, ReferenceMeasure, Space, Vector, for_kind,
+    LineMeasure, Loss, MixedAction, Model, Objective, ReferenceMeasure, Settings, Space, Vector,
+    for_kind,
 };
 use egret_log::{Mode, Record};
 use egret_offline::{
     BestOf, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, Policy, PolicyBuffers, PolicySeed,
-    UniformPolicy, geometric_bandwidths,
+    UniformPolicy, geometric_bandwidths, thousands,
 };
 use rayon::prelude::*;
 
@@ -20,15 +21,17 @@ use super::fitted::Fitted;
 use super::further_outcome::OutcomeTally;
 use super::parts::PartTallies;
 use super::rows::{Evaluated, report};
-use super::tally::{Known, Tally};
+use super::tally::{Known, LeftOut, Tally};
 use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
 use crate::density_units;
 use crate::error::{JobError, Place};
 use crate::estimated_density::ASSUMPTION;
 use crate::log_reader::{LogReader, largest_inverse};
+use crate::onnx;
 use crate::policy_spec::{Bandwidth, NamedPolicy, PointSource, PolicySpec};
 use crate::progress::Progress;
+use crate::row_bytes::row_bytes;
 use crate::saved_model::load_model;
 
 /// Records that are weighed side by side.
@@ -43,7 +46,7 @@ pub(super) fn evaluate(
     progress: &dyn Progress,
 ) -> Result<EvaluateReport, JobError> {
     let log = checked.request.log.open(progress)?;
-    let models = load_models(checked, log.space.as_deref())?;
+    let models = load_models(checked, log.space.as_deref(), log.objective)?;
     let scan = Scan {
         checked,
         models: &models,
@@ -57,6 +60,7 @@ pub(super) fn evaluate(
 fn load_models(
     checked: &Checked<'_>,
     space: Option<&Space>,
+    objective: Objective,
 ) -> Result<BTreeMap<PathBuf, AnyModel>, JobError> {
     let request = checked.request;
     let mut files: Vec<&PathBuf> = Vec::new();
@@ -64,7 +68,7 @@ fn load_models(
         request
             .policies
             .iter()
-            .filter_map(|policy| policy.policy.model()),
+            .filter_map(|policy| policy.policy.predictor()),
     );
     if let Some(Predictions::Model(file)) = &request.predictions {
         files.push(file);
@@ -72,6 +76,15 @@ fn load_models(
     let mut models = BTreeMap::new();
     for file in files {
         if models.contains_key(file) {
+            continue;
+        }
+        if onnx::is_onnx(file) {
+            let space = space.ok_or_else(|| JobError::Onnx(format!(
+                "{}: the log does not say its reference measure (the field mu), and a file of ONNX does not either",
+                file.display()
+            )))?;
+            let model = onnx::model(file, space, objective, Settings::default())?;
+            models.insert(file.clone(), model);
             continue;
         }
         let model = load_model(file)?;
@@ -177,6 +190,11 @@ impl Smoothed for f64 {
                             kernel,
                         },
                     ),
+                    PointSource::Model(file) if onnx::is_onnx(file) => {
+                        let played = onnx::policy(file).map_err(|error| error.to_string())?;
+                        let policy = KernelPolicy::new(Box::new(played), kernel);
+                        Ready::new(place, width, scan.of_policy(policy))
+                    }
                     PointSource::Model(file) => {
                         let greedy = GreedyPolicy::new(scan.model::<f64>(file)?.learner());
                         let policy = KernelPolicy::new(Box::new(greedy), kernel);
@@ -275,7 +293,7 @@ impl Scan<'_> {
             }
             let made = self
                 .model::<A>(model)
-                .and_then(|model| at_other_settings(model, *tau, *gamma));
+                .and_then(|own| self.under(model, own, *tau, *gamma));
             let made = made.map_err(|problem| JobError::Policy {
                 name: policy.name.clone(),
                 problem,
@@ -283,6 +301,24 @@ impl Scan<'_> {
             others.insert(place, made);
         }
         Ok(others)
+    }
+
+    fn under<A: ActionKind>(
+        &self,
+        file: &Path,
+        model: &Model<A>,
+        tau: Option<f64>,
+        gamma: Option<f64>,
+    ) -> Result<Model<A>, String> {
+        let settings = other_settings(model, tau, gamma)?;
+        if onnx::is_onnx(file) {
+            // What it predicts is in its file, and not in the state of the model.
+            let spec = model.spec();
+            let other = onnx::model(file, &spec.space, spec.objective, settings);
+            let other = other.map_err(|error| error.to_string())?;
+            return Ok(other.into_typed().expect("the same space"));
+        }
+        model.under(settings).map_err(|error| error.to_string())
     }
 
     fn ready<'s, A: Smoothed>(
@@ -406,7 +442,7 @@ impl Scan<'_> {
         if let Some(file) = skipped.file {
             remarks.push(format!(
                 "{} rows were not records; they are in {}.",
-                skipped.rows,
+                thousands(skipped.rows),
                 file.display()
             ));
         }
@@ -482,7 +518,7 @@ impl Scan<'_> {
             if record.propensity().density().is_none() {
                 tally.left_out.point_masses += 1;
             }
-            tally.left_out.seen_by_model |= self.learned_from(&record);
+            self.note_training(&record, loss, &mut tally.left_out);
             batch.push(Used {
                 row: log.rows() - 1,
                 place,
@@ -518,11 +554,25 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether one of the models had already learned when this decision was made, and more than this decision's.
-    fn learned_from(&self, record: &Record) -> bool {
-        let decided = record.batches_learned;
-        let learned = |model: &AnyModel| decided.is_some_and(|n| n < model.batches_learned());
-        self.models.values().any(learned)
+    /// Notes whether a model has learned from this event: online, where the log says how much had been learned when it was
+    /// decided, and more is now; or from a log, where it knows the row again.
+    fn note_training(&self, record: &Record, loss: Loss, left_out: &mut LeftOut) {
+        let mut row = None;
+        for (file, model) in self.models {
+            let decided = record.batches_learned;
+            left_out.seen_by_model |= decided.is_some_and(|n| n < model.batches_learned());
+            let Some(trained) = model.trained_rows() else {
+                continue;
+            };
+            let bytes = || row_bytes(&record.context, &record.action, loss.get());
+            if let Some(known) = trained.knows(row.get_or_insert_with(bytes))
+                && trained.are_distinct()
+            {
+                let of_model = left_out.trained_on.entry(file.clone()).or_default();
+                of_model[0] += u64::from(known);
+                of_model[1] += 1;
+            }
+        }
     }
 
     /// A model that is to learn from the log, before it has.
@@ -609,11 +659,11 @@ enum Predicted<'a, A: ActionKind> {
 }
 
 /// The same oracle at one τ and one γ.
-fn at_other_settings<A: ActionKind>(
+fn other_settings<A: ActionKind>(
     model: &Model<A>,
     tau: Option<f64>,
     gamma: Option<f64>,
-) -> Result<Model<A>, String> {
+) -> Result<Settings, String> {
     let mut settings = model.settings().clone();
     match tau {
         Some(tau) => settings.taus = vec![tau],
@@ -632,7 +682,7 @@ fn at_other_settings<A: ActionKind>(
     };
     let constant = GammaSchedule::constant(gamma.unwrap_or_else(now));
     settings.gamma = constant.map_err(|error| error.to_string())?;
-    model.under(settings).map_err(|error| error.to_string())
+    Ok(settings)
 }
 
 /// τ/(τ + γ).

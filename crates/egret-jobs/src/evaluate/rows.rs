@@ -1,7 +1,7 @@
 use egret::Objective;
 use egret_offline::{
     Candidate, Confidence, Diagnostics, Difference, Estimate, Estimator, IntervalKind, Standing,
-    VerdictKind, slope,
+    VerdictKind, slope, thousands,
 };
 use serde::Serialize;
 
@@ -407,19 +407,24 @@ impl LeftOut {
             ),
         ] {
             if 0 < events {
-                warnings.push(format!("{events} events {what}"));
+                warnings.push(format!("{} events {what}", thousands(events)));
             }
         }
-        if self.seen_by_model {
+        // In a log of few distinct rows at most a third of new ones are like some trained on, by chance.
+        let trained = |[known, told]: &[u64; 2]| FEWEST_KNOWN <= *known && *told <= 2 * known;
+        if self.seen_by_model || self.trained_on.values().any(trained) {
             warnings.push(
                 "A model has learned from some of these events, or from others like them at the same time, which \
-                 flatters it. Evaluate it on later ones, with --from-seq."
+                 flatters it. Evaluate it on others: later ones with --from-seq, or a log that it has not seen."
                     .to_owned(),
             );
         }
         warnings
     }
 }
+
+/// A model that knows fewer rows of a log again may know them by chance.
+const FEWEST_KNOWN: u64 = 20;
 
 impl EvaluationRow {
     fn of_policy(

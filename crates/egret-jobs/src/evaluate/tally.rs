@@ -1,4 +1,7 @@
-use egret_offline::{Evaluation, OutcomeDistribution, Plan, PolicyComparison};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use egret_offline::{Evaluation, OutcomeDistribution, Plan, PolicyComparison, thousands};
 
 use super::Checked;
 use super::density::Largest;
@@ -30,7 +33,7 @@ pub(super) struct Tally {
 }
 
 /// What a scan noticed besides the events it weighed.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct LeftOut {
     /// Events that are point masses: they count with weight 0.
     pub point_masses: u64,
@@ -44,6 +47,8 @@ pub(super) struct LeftOut {
     pub without_seq: u64,
     /// Whether a model has learned from some of the events.
     pub seen_by_model: bool,
+    /// Of the rows that each model can tell, how many it was trained on, and how many there are.
+    pub trained_on: BTreeMap<PathBuf, [u64; 2]>,
 }
 
 /// What is known of a policy before its events are weighed.
@@ -183,21 +188,21 @@ impl LeftOut {
             return format!(
                 "--from-seq and --to-seq take events by their seq, and none of the {} has one: leave it out, and give the files of later \
                  events alone",
-                self.without_seq
+                thousands(self.without_seq)
             );
         }
         if 0 < self.outside && others == 0 {
             return format!(
                 "all {} events come before --from-seq or after --to-seq, or have no seq, so nothing is left to weigh: give \
                  other numbers",
-                self.outside + self.without_seq
+                thousands(self.outside + self.without_seq)
             );
         }
         if 0 < self.without_loss && self.without_loss == others {
             return format!(
                 "none of the {} events has an outcome, so there is nothing to weigh: name its column with --reward or --loss, or \
                  wait for outcomes",
-                self.without_loss
+                thousands(self.without_loss)
             );
         }
         if 0 < self.point_masses && self.point_masses == others {
@@ -205,7 +210,7 @@ impl LeftOut {
                 "none of the {} events has a density, so there is nothing to weigh: a log that does not say how likely its actions were \
                  cannot tell what others would have done. Name their column with --density; if they were not kept, \
                  --estimate-density estimates them from the log, which is an assumption and never called reliable",
-                self.point_masses
+                thousands(self.point_masses)
             );
         }
         let mut why = Vec::new();
@@ -219,7 +224,7 @@ impl LeftOut {
             (self.point_masses, "are point masses, without a density"),
         ] {
             if 0 < events {
-                why.push(format!("{events} {what}"));
+                why.push(format!("{} {what}", thousands(events)));
             }
         }
         format!(

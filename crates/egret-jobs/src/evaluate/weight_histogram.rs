@@ -1,9 +1,11 @@
 use serde::{Serialize, Serializer};
 
 /// How often each size of weight was seen, in bins a quarter of a decade wide.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WeightHistogram {
     counts: [u64; BINS],
+    /// The least and the largest weight in each bin.
+    ends: [(f64, f64); BINS],
     zeros: u64,
     all: u64,
 }
@@ -24,6 +26,7 @@ impl Default for WeightHistogram {
     fn default() -> Self {
         Self {
             counts: [0; BINS],
+            ends: [(f64::INFINITY, 0.0); BINS],
             zeros: 0,
             all: 0,
         }
@@ -38,13 +41,34 @@ impl WeightHistogram {
             self.zeros += 1;
         } else {
             let place = (weight / LEAST).log10() * BINS_PER_DECADE;
-            self.counts[(place.max(0.0) as usize).min(BINS - 1)] += 1;
+            let place = (place.max(0.0) as usize).min(BINS - 1);
+            self.counts[place] += 1;
+            let (least, largest) = &mut self.ends[place];
+            *least = least.min(weight);
+            *largest = largest.max(weight);
         }
     }
 
     /// The share of events whose weight is 0.
     pub fn share_of_zeros(&self) -> f64 {
         self.zeros as f64 / self.all.max(1) as f64
+    }
+
+    /// The weight that this share of those that are not 0 lies below, spread evenly on a logarithmic scale between the least and the
+    /// largest of a bin; none where all are 0.
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        let wanted = share * (self.all - self.zeros) as f64;
+        let mut below = 0.0;
+        let mut found = None;
+        for (&count, &(least, largest)) in self.counts.iter().zip(&self.ends) {
+            let count = count as f64;
+            if 0.0 < count && below <= wanted {
+                let part = ((wanted - below) / count).min(1.0);
+                found = Some(least * (largest / least).powf(part));
+            }
+            below += count;
+        }
+        found
     }
 
     /// (low, high, share of events) of each bin from the first to the last that holds any.
@@ -81,5 +105,24 @@ mod tests {
         for weight in [1e-300, 1e300] {
             weights.add(weight);
         }
+    }
+
+    #[test]
+    fn quantiles_are_weights_that_were_seen() {
+        let mut weights = WeightHistogram::default();
+        assert_eq!(weights.quantile(0.5), None);
+        for _ in 0..100 {
+            weights.add(1.0);
+            weights.add(0.0);
+        }
+        // The policy that made the log: a stroke at 1, not a bar to the end of the bin.
+        for share in [0.05, 0.5, 0.95] {
+            assert_eq!(weights.quantile(share), Some(1.0));
+        }
+        for _ in 0..300 {
+            weights.add(40.0);
+        }
+        let at = |share| weights.quantile(share).expect("there are weights");
+        assert_eq!((at(0.1), at(0.5), at(1.0)), (1.0, 40.0, 40.0));
     }
 }

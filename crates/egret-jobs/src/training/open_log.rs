@@ -5,6 +5,7 @@ use egret::{
     Observed, Propensity, Space,
 };
 use egret_log::Record;
+use egret_offline::thousands;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{JobError, Place};
@@ -106,7 +107,7 @@ impl OpenLog {
         if counts.used == 0 {
             return Err(JobError::Log(format!(
                 "none of the {} records has a loss: there is nothing to learn from",
-                counts.without_loss
+                thousands(counts.without_loss)
             )));
         }
         let named = || all.iter().filter_map(|event| event.x.as_named());

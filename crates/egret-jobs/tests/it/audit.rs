@@ -270,7 +270,7 @@ fn faults(right: &[Record]) -> Vec<(&'static str, Vec<Record>, &'static str)> {
         (
             "rows appended again",
             renumbered([right, &right[..1_000]].concat()),
-            "1000 events have the eventId of an earlier one",
+            "1,000 events have the eventId of an earlier one",
         ),
         (
             "reversed",

@@ -18,12 +18,8 @@ fn model() -> (TempDir, PathBuf) {
 
 fn request(model: PathBuf, contexts: ContextSource) -> DecideRequest {
     DecideRequest {
-        model,
-        contexts,
         first_event: Some(1_000),
-        event_numbers: None,
-        id: None,
-        limits: None,
+        ..DecideRequest::new(model, contexts)
     }
 }
 

@@ -153,7 +153,7 @@ fn without_densities_a_log_says_what_cannot_be_done() {
         .expect_err("nothing to weigh")
         .to_string();
     assert!(
-        error.contains("none of the 6000 events has a density"),
+        error.contains("none of the 6,000 events has a density"),
         "{error}"
     );
     assert!(error.contains("--estimate-density"), "{error}");

@@ -13,6 +13,8 @@ mod limits;
 mod merge;
 mod messy_table;
 mod objective;
+#[cfg(feature = "onnx")]
+mod onnx;
 mod own_log;
 mod policy_text;
 mod scales;

@@ -195,6 +195,7 @@ fn a_messy_table_goes_from_names_to_decisions() {
         event_numbers: None,
         id: None,
         limits: None,
+        onnx: None,
     };
     let decided = decide(&request, &Silent).expect("decisions").decisions;
     assert_eq!(decided.len(), fresh.len());

@@ -164,6 +164,111 @@ fn values_are_in_currency_and_densities_of_policies_per_unit_too() {
 }
 
 #[test]
+fn a_model_knows_the_rows_it_was_trained_on() {
+    let folder = folder();
+    let all = prices(6_000);
+    let (header, rows) = all.split_once('\n').expect("a header");
+    let rows: Vec<&str> = rows.lines().collect();
+    let write = |name: &str, rows: &[&str]| {
+        let file = folder.path().join(name);
+        fs::write(&file, format!("{header}\n{}\n", rows.join("\n"))).expect("written");
+        file
+    };
+    let first = write("first.csv", &rows[..3_000]);
+    let request = TrainRequest {
+        from: TrainingLog {
+            log: source(&first, mapping()),
+            ..TrainingLog::default()
+        },
+        candidate: CandidateRequest {
+            epochs: Some(1),
+            ..CandidateRequest::default()
+        },
+        ..TrainRequest::default()
+    };
+    let (model, _) = train(&request, &Silent).expect("trained");
+    let saved = folder.path().join("m.egret");
+    fs::write(&saved, model.save()).expect("written");
+    let warned = |file: &Path| {
+        let request = EvaluateRequest {
+            log: source(file, mapping()),
+            policies: policies(&["uniform"]),
+            predictions: Some(Predictions::Model(saved.clone())),
+            ..EvaluateRequest::default()
+        };
+        let report = evaluate(&request, &Silent).expect("evaluated");
+        let remarks = report.remarks.iter();
+        remarks
+            .filter(|remark| remark.contains("has learned from"))
+            .count()
+    };
+    assert_eq!(warned(&first), 1);
+    // In another order, and with others among them.
+    let mut mixed: Vec<&str> = rows[1_000..2_400].iter().rev().copied().collect();
+    mixed.extend(&rows[3_000..3_600]);
+    assert_eq!(warned(&write("mixed.csv", &mixed)), 1);
+    // Rows that it has not seen, and those that training kept back to test on.
+    assert_eq!(warned(&write("later.csv", &rows[3_000..])), 0);
+    assert_eq!(warned(&write("test.csv", &rows[2_700..3_000])), 0);
+
+    // It goes on from the later ones, and then knows them too.
+    let request = GoOnRequest {
+        model: saved.clone(),
+        log: source(&folder.path().join("later.csv"), mapping()),
+        batch: 500,
+    };
+    let (model, _) = go_on(&request, &Silent).expect("learned");
+    fs::write(&saved, model.save()).expect("written");
+    assert_eq!(warned(&folder.path().join("later.csv")), 1);
+    // Once more, which repeats nothing within a log.
+    let (model, _) = go_on(&request, &Silent).expect("learned");
+    fs::write(&saved, model.save()).expect("written");
+    assert_eq!(warned(&first), 1);
+}
+
+#[test]
+fn rows_that_are_alike_are_not_taken_for_rows_trained_on() {
+    // Four prices, ten ages, two segments, bought or not: 160 rows there can be, again and again.
+    let folder = folder();
+    let write = |name: &str, from: u64, rows: u64| {
+        let mut text = String::from("order,price,p,revenue,age,segment,q\n");
+        for row in from..from + rows {
+            let price = 10 * (1 + (even(row, 0.754_877_666) * 4.0) as u64);
+            let bought = even(row, 0.569_840_291) < 0.5;
+            let revenue = if bought { price } else { 0 };
+            let (age, segment) = (20 + row % 10, row % 3 % 2);
+            text += &format!("o{row},{price},0.022,{revenue},{age},s{segment},0\n");
+        }
+        let file = folder.path().join(name);
+        fs::write(&file, text).expect("written");
+        file
+    };
+    let request = TrainRequest {
+        from: TrainingLog {
+            log: source(&write("first.csv", 0, 1_000), mapping()),
+            ..TrainingLog::default()
+        },
+        candidate: CandidateRequest {
+            epochs: Some(1),
+            ..CandidateRequest::default()
+        },
+        ..TrainRequest::default()
+    };
+    let (model, _) = train(&request, &Silent).expect("trained");
+    let saved = folder.path().join("m.egret");
+    fs::write(&saved, model.save()).expect("written");
+    let request = EvaluateRequest {
+        log: source(&write("later.csv", 1_000, 1_000), mapping()),
+        policies: policies(&["uniform"]),
+        predictions: Some(Predictions::Model(saved)),
+        ..EvaluateRequest::default()
+    };
+    let report = evaluate(&request, &Silent).expect("evaluated");
+    let told = |remark: &String| remark.contains("has learned from");
+    assert!(!report.remarks.iter().any(told), "{:?}", report.remarks);
+}
+
+#[test]
 fn from_the_table_to_prices_without_a_conversion() {
     let folder = folder();
     let file = table(&folder, 3_000);
@@ -211,6 +316,7 @@ fn from_the_table_to_prices_without_a_conversion() {
         event_numbers: Some(folder.path().join("m.egret.next-event")),
         id: Some("customer".to_owned()),
         limits: None,
+        onnx: None,
     };
     let report = decide(&request, &Silent).expect("decided");
     let ids: Vec<_> = report

@@ -278,6 +278,7 @@ fn named_features_go_all_the_way() {
         event_numbers: None,
         id: None,
         limits: None,
+        onnx: None,
     };
     let decided = decide(&request, &Silent).expect("two decisions").decisions;
     let x: Context = Features::new()

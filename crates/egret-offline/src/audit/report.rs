@@ -7,6 +7,7 @@ use crate::audit::order_check::OrderCheck;
 use crate::audit::random_numbers::RandomNumbers;
 use crate::audit::replayer::Version;
 use crate::audit::sequence_check::SequenceCheck;
+use crate::numerals::thousands;
 
 /// This many faults are named; more are only counted.
 pub(crate) const MOST_NAMED: usize = 5;
@@ -204,8 +205,11 @@ impl AuditReport {
         } = &self.replay;
         if let Some(first) = first_differences.first() {
             wrong.push(format!(
-                "{differing} of {replayed} decisions differ when replayed, the first at event {}: {}",
-                first.at, first.what
+                "{} of {} decisions differ when replayed, the first at event {}: {}",
+                thousands(*differing),
+                thousands(*replayed),
+                first.at,
+                first.what
             ));
         }
         if let Some(version) = unequal_models.first() {
@@ -217,7 +221,9 @@ impl AuditReport {
         if let Some(first) = self.consistency.first.first() {
             wrong.push(format!(
                 "{} records contradict themselves, the first at event {}: {}",
-                self.consistency.inconsistent, first.at, first.what
+                thousands(self.consistency.inconsistent),
+                first.at,
+                first.what
             ));
         }
         if let Some(at) = self.together.alarm_at {
@@ -227,27 +233,31 @@ impl AuditReport {
                 .max_by(|a, b| a.largest.total_cmp(&b.largest))
                 .map_or("", |row| row.test);
             wrong.push(format!(
-                "the densities do not match the actions: after {at} events the evidence passed {}, most of it from the \
+                "the densities do not match the actions: after {} events the evidence passed {}, most of it from the \
                  test of {loudest}",
+                thousands(at),
                 self.together.threshold
             ));
         }
         if !self.sequence.dense() {
             wrong.push(format!(
                 "{} sequence numbers are missing and {} are repeated",
-                self.sequence.missing, self.sequence.repeated
+                thousands(self.sequence.missing),
+                thousands(self.sequence.repeated)
             ));
         }
         let RandomNumbers { reused, twice, .. } = self.random_numbers;
         if 0 < reused {
             wrong.push(format!(
-                "{reused} events share their random numbers with an earlier one of another context: a process that restarts \
-                 has to go on after the largest event number"
+                "{} events share their random numbers with an earlier one of another context: a process that restarts \
+                 has to go on after the largest event number",
+                thousands(reused)
             ));
         }
         if 0 < twice {
             wrong.push(format!(
-                "{twice} records have seed, event and context of an earlier one"
+                "{} records have seed, event and context of an earlier one",
+                thousands(twice)
             ));
         }
         self.more_faults(&mut wrong);
@@ -260,8 +270,12 @@ impl AuditReport {
         } else {
             let replay = match (replayed, not_replayable) {
                 (0, _) => "no decision was replayed, for lack of models".to_owned(),
-                (_, 0) => format!("all {equal} decisions replay bit for bit"),
-                _ => format!("{equal} decisions replay bit for bit, {not_replayable} had no model"),
+                (_, 0) => format!("all {} decisions replay bit for bit", thousands(*equal)),
+                _ => format!(
+                    "{} decisions replay bit for bit, {} had no model",
+                    thousands(*equal),
+                    thousands(*not_replayable)
+                ),
             };
             let unmade = match self.not_checked.len() {
                 0 => String::new(),
@@ -271,7 +285,9 @@ impl AuditReport {
             format!(
                 "no fault found in {} events: {replay}; the evidence against the densities never passed {:.1}, and an \
                  alarm needs {}{unmade}",
-                self.events, self.together.largest, self.together.threshold
+                thousands(self.events),
+                self.together.largest,
+                self.together.threshold
             )
         };
     }
@@ -296,12 +312,14 @@ impl AuditReport {
         }
         if let Some(repeated) = self.repeated_ids.filter(|&repeated| 0 < repeated) {
             wrong.push(format!(
-                "{repeated} events have the eventId of an earlier one"
+                "{} events have the eventId of an earlier one",
+                thousands(repeated)
             ));
         }
         if let Some((at, count)) = self.ends.and_then(|ends| ends.clipped()) {
             wrong.push(format!(
-                "{count} actions are exactly {at}: they were clipped or rounded after they were drawn, and have another density"
+                "{} actions are exactly {at}: they were clipped or rounded after they were drawn, and have another density",
+                thousands(count)
             ));
         }
         let ReplayCounts {
@@ -311,9 +329,10 @@ impl AuditReport {
         } = self.replay;
         if self.models_given && whole * 95 < without_model * 100 {
             wrong.push(format!(
-                "only {} of {whole} decisions could be replayed by the models given: give the other models or relearn them, \
+                "only {} of {} decisions could be replayed by the models given: give the other models or relearn them, \
                  and give the log in its own order",
-                whole - without_model
+                thousands(whole - without_model),
+                thousands(whole)
             ));
         }
     }

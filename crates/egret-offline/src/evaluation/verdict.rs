@@ -4,6 +4,7 @@ use serde::Serialize;
 use crate::estimator::{Estimator, Hyperparameter};
 use crate::evaluation::{Diagnostics, Standing};
 use crate::interval::IntervalKind;
+use crate::numerals::thousands;
 
 /// Whether an interval can be relied on, and why not.
 ///
@@ -67,6 +68,13 @@ impl VerdictKind {
 
 /// A mean weight is off if it is this many standard errors from 1. A correct log shows that once in 16,000 times.
 const MEAN_WEIGHT_ERRORS: f64 = 4.0;
+
+/// A mean weight this near to 1 is not off where it moves the value by little of the interval, however many events say that it
+/// is not 1: densities written with a few digits do that.
+const ROUNDED_WEIGHT: f64 = 0.001;
+
+/// How little: this share of the interval's half-width. A 95% interval then covers 94%.
+const LITTLE: f64 = 0.25;
 
 /// The least share of events left out that is worth a warning. It can move a value in [0, 1] by as much.
 const LEFT_OUT: f64 = 0.001;
@@ -172,10 +180,10 @@ impl Verdict {
         }
     }
 
-    /// That the log has no densities of its own, and weights rest on an estimate of them. Such an interval is never reliable.
+    /// That weights rest on an estimate of the log's densities. Such an interval is never reliable.
     #[must_use]
     pub fn with_estimated_densities(self) -> Self {
-        let words = "the log has no densities, so the weights are estimated too, and the interval ignores how wrong they are";
+        let words = "the weights are estimated too, and the interval ignores how wrong they are";
         let help = Some("log the density of each action from now on".to_owned());
         let kind = VerdictKind::Biased;
         let with = |found: String| format!("{found}; {words}");
@@ -262,15 +270,7 @@ impl Verdict {
 pub(crate) fn about(events: u64) -> String {
     let unit = 10_u64.pow(events.max(1).ilog10().saturating_sub(1));
     let rounded = events.div_ceil(unit) * unit;
-    let digits = rounded.to_string();
-    let mut words = String::from("about ");
-    for (place, digit) in digits.chars().enumerate() {
-        if 0 < place && (digits.len() - place).is_multiple_of(3) {
-            words.push(',');
-        }
-        words.push(digit);
-    }
-    words
+    format!("about {}", thousands(rounded))
 }
 
 struct Finding {
@@ -371,8 +371,7 @@ fn mean_weight_off(subject: &Subject<'_>) -> Option<Finding> {
     let off = MEAN_WEIGHT_ERRORS < errors
         || (errors < -MEAN_WEIGHT_ERRORS
             && LEAST_INFORMATIVE_WEIGHTS <= weights.informative_weights);
-    // An error of rounding size alone is none.
-    (off && 1e-9 < (mean - 1.0).abs()).then(|| {
+    (off && !is_rounding(subject)).then(|| {
         Finding::new(
             VerdictKind::MeanWeightOff,
             format!(
@@ -381,6 +380,14 @@ fn mean_weight_off(subject: &Subject<'_>) -> Option<Finding> {
             AUDIT.to_owned(),
         )
     })
+}
+
+/// Whether the mean weight is as near to 1 as rounded densities leave it.
+fn is_rounding(subject: &Subject<'_>) -> bool {
+    let off = (subject.diagnostics.mean_weight - 1.0).abs();
+    let moved = off * subject.low.abs().max(subject.high.abs());
+    // Sums of weights that are 1 may be off by their last bits, where nothing spreads.
+    off <= 1e-9 || off <= ROUNDED_WEIGHT && moved <= LITTLE * 0.5 * (subject.high - subject.low)
 }
 
 /// For intervals that hold at any n.
@@ -424,9 +431,10 @@ fn not_yet_normal(subject: &Subject<'_>) -> Vec<Finding> {
         ));
     }
     findings.extend(too_few_informative(subject));
-    let errors = (weights.mean_weight - 1.0) / weights.mean_weight_error;
-    if subject.estimator == Estimator::Ips && IPS_ERRORS < errors.abs() {
-        let mean = weights.mean_weight;
+    let mean = weights.mean_weight;
+    let off = (mean - 1.0).abs();
+    let errors = off / weights.mean_weight_error;
+    if subject.estimator == Estimator::Ips && IPS_ERRORS < errors && !is_rounding(subject) {
         findings.push(Finding::new(
             VerdictKind::Biased,
             format!("the mean weight is {mean:.4} and should be 1, and ips is off by as much"),

@@ -50,7 +50,7 @@ pub struct Entry<A: ActionKind> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldOutValue {
     /// The mean loss of the served policy, or its mean outcome after [`in_units`](Self::in_units); NaN where all weights
-    /// are 0.
+    /// are 0. It is never outside the interval.
     pub estimate: f64,
     /// The interval. All candidates' intervals hold at once.
     pub interval: Estimate,
@@ -279,6 +279,16 @@ impl<A: ActionKind> Selection<A> {
     }
 }
 
+/// The estimate, or the end of the interval next to it: a few large weights take a doubly robust estimate to values that bets
+/// have ruled out. NaN stays.
+fn within(estimate: f64, interval: &Estimate) -> f64 {
+    match estimate {
+        _ if estimate < interval.low => interval.low,
+        _ if interval.high < estimate => interval.high,
+        _ => estimate,
+    }
+}
+
 /// A sentence names this many candidates of a standing.
 const NAMED: usize = 3;
 
@@ -342,7 +352,7 @@ impl HeldOut {
                 }
             };
             values.push(HeldOutValue {
-                estimate,
+                estimate: within(estimate, &interval),
                 interval,
                 standing,
                 behind,

@@ -184,6 +184,23 @@ fn point_masses_weigh_nothing_and_count() {
 }
 
 #[test]
+fn an_estimate_is_never_outside_its_interval() {
+    // One held-out row weighs as much as all others, and lost all: the estimate is above 1.
+    let mut log = log(5, 400);
+    for example in &mut log[200..] {
+        example.loss = Loss::new(0.0).expect("in range");
+    }
+    log[300].loss = Loss::new(1.0).expect("in range");
+    log[300].propensity = Propensity::Density(Density::new(0.002).expect("positive"));
+    let mut candidate = good();
+    candidate.training.policy = ServedPolicy::BestOf { m: 1 };
+    let value = select(&log, &[candidate], 0.95).best().value.clone();
+    let (low, high) = (value.interval.low, value.interval.high);
+    assert!((low..=high).contains(&value.estimate), "{value:?}");
+    assert!(high <= 1.0 && value.interval.mean_weight > 2.0, "{value:?}");
+}
+
+#[test]
 fn one_that_no_row_speaks_of_does_not_win() {
     // All that is held out was played high where low is best.
     let mut log = log(7, 2_000);

@@ -75,6 +75,22 @@ fn wrong_densities_are_seen_in_the_mean_weight() {
 }
 
 #[test]
+fn rounded_densities_are_not_wrong_until_they_move_the_value() {
+    // 1.0009 for 1, which no event contradicts: 0.00045 of a value known to 0.02, and of one known to 0.0015.
+    for (events, kind) in [
+        (2_000, VerdictKind::Reliable),
+        (400_000, VerdictKind::MeanWeightOff),
+    ] {
+        let mut log = log(Weights::Window(4.0), events, 1);
+        log.weights.fill(1.0009);
+        for (place, loss) in log.losses.iter_mut().enumerate() {
+            *loss = (place % 2) as f64;
+        }
+        assert_eq!(verdict(&log, 0, Normal).0, kind, "{events}");
+    }
+}
+
+#[test]
 fn impossible_weights_leave_no_value() {
     let mut log = log(Weights::Window(4.0), 20_000, 1);
     for w in &mut log.weights {
