@@ -6,7 +6,7 @@ use crate::virtual_env::VirtualEnv;
 use crate::workspace::Workspace;
 
 /// Installs the Python package as a user does, with `pip install .`, in a fresh environment, and tests it there: pytest, with
-/// the command beside it in EGRET, and mypy, also that the stubs are as the module is. Then the pages of the reference build.
+/// the command beside it in EGRET, pyright and mypy, also that the stubs are as the module is. Then the pages of the reference build.
 pub fn check(workspace: &Workspace) -> Result<()> {
     let home = workspace.target.join("package");
     let environment = VirtualEnv::at(home.join("venv"));
@@ -29,6 +29,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
     };
     let cache = format!("--cache-dir={}", home.join("mypy").display());
     run(&["mypy", "--strict", &cache, "python/egret", "examples"])?;
+    run(&["basedpyright", "python/egret", "examples"])?;
     run(&["mypy.stubtest", "egret._egret"])?;
     run(&["pytest", "-q", "-p", "no:cacheprovider", "tests"])?;
     let (trees, pages) = (home.join("doctrees"), home.join("reference"));

@@ -4,47 +4,66 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use egret::AnyModel;
+use egret_jobs::audit::AuditRequest;
+use egret_jobs::evaluate::EvaluateRequest;
+use egret_jobs::select::SelectRequest;
+use egret_jobs::summarize::SummarizeRequest;
+use egret_jobs::train::TrainRequest;
 use egret_jobs::{JobError, Progress, Step, audit, evaluate, select, summarize, train};
 use pyo3::prelude::*;
 use serde::Serialize;
 
 use crate::error::{EgretError, log_error, raised};
 use crate::model::PyModel;
+use crate::objective::PyObjective;
+use crate::space::PySpace;
+use crate::table::memory_table;
 use crate::value::{from_json, to_json};
 
 /// Runs a job: (its report, the model that it made). `progress` is called with what is done, how much of it, and of how
-/// much; Ctrl-C ends the job.
+/// much; Ctrl-C ends the job. A table takes the place of files.
 #[pyfunction]
-#[pyo3(signature = (job, request, progress=None))]
+#[pyo3(signature = (job, request, progress=None, table=None, space=None, objective=None))]
 pub fn run(
     py: Python<'_>,
     job: &str,
     request: &str,
     progress: Option<Py<PyAny>>,
+    table: Option<&Bound<'_, PyAny>>,
+    space: Option<&PySpace>,
+    objective: Option<&PyObjective>,
 ) -> PyResult<(String, Option<PyModel>)> {
     let listener = Listener {
         callback: progress,
         raised: Mutex::new(None),
     };
+    let table = table.map(memory_table).transpose()?;
+    let (space, objective) = (space.map(|one| &one.space), objective.map(|one| &one.0));
+    let table = table.map(|table| table.stating(space, objective));
     match job {
         "evaluate" => {
-            let request = from_json(request)?;
+            let mut request: EvaluateRequest = from_json(request)?;
+            request.log.table = table;
             report(py, &listener, || evaluate::evaluate(&request, &listener))
         }
         "audit" => {
-            let request = from_json(request)?;
+            let mut request: AuditRequest = from_json(request)?;
+            request.log.table = table;
             report(py, &listener, || audit::audit(&request, &listener))
         }
         "summarize" => {
-            let request = from_json(request)?;
+            let mut request: SummarizeRequest = from_json(request)?;
+            request.log.table = table;
             report(py, &listener, || summarize::summarize(&request, &listener))
         }
         "train" => {
-            let request = from_json(request)?;
+            let mut request: TrainRequest = from_json(request)?;
+            request.from.log.table = table;
             with_model(py, &listener, || train::train(&request, &listener))
         }
         "select" => {
-            let request = from_json(request)?;
+            let mut request: SelectRequest = from_json(request)?;
+            request.from.log.table = table;
             with_model(py, &listener, || select::select(&request, &listener))
         }
         other => Err(EgretError::new_err(format!("no job is called {other:?}"))),

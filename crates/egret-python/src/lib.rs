@@ -7,7 +7,7 @@
 //! | `Model`, `Decision`                      | `model`, `decision`, and `log_parts` for its log         |
 //! | `FunctionModel`                          | `function_model`                                         |
 //! | `LogWriter`                              | `log_writer`                                             |
-//! | `evaluate`, `audit`, `train` and so on   | `jobs`, `text` for their options, `chart` for pictures   |
+//! | `evaluate`, `audit`, `train` and so on   | `jobs`, `table` for tables of others, `text` for options, `chart` for pictures |
 //! | `worlds`                                 | `world`                                                  |
 //! | exceptions                               | `error`                                                  |
 
@@ -25,6 +25,7 @@ mod model;
 mod objective;
 mod schema;
 mod space;
+mod table;
 mod text;
 mod value;
 mod world;

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use egret::{
-    AnyModel, Context, FeatureSchema, Limits, ModelSpec, Objective, OracleSpec, Outcome,
-    SchemaSample, Settings,
+    ActionKind, AnyModel, Context, FeatureSchema, Limits, ModelSpec, Objective, OracleSpec,
+    Outcome, SchemaSample, Settings, for_kind,
 };
+use egret_offline::{CappedIgwPolicy, Policy as _, PolicyBuffers, PolicySeed};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -507,6 +508,32 @@ impl PyModel {
             state.made()?.0.predict(&x, &actions).map_err(raised)
         })?;
         array(py, &predicted)
+    }
+
+    /// The density with which it would now choose an action in a context, against the reference measure. Where it is not
+    /// computed it is estimated, without bias.
+    fn density(
+        &self,
+        py: Python<'_>,
+        x: &Bound<'_, PyAny>,
+        action: &Bound<'_, PyAny>,
+    ) -> PyResult<f64> {
+        let (x, action) = (context(x)?, action::from_python(action)?);
+        py.detach(|| {
+            let state = self.0.read();
+            let (model, spec) = state.made()?;
+            let action = action.into_kind(model.kind());
+            spec.space.check_action(&action).map_err(raised)?;
+            let (seed, event) = (model.settings().seed, model.next_event());
+            for_kind!(model.kind(), A => {
+                let learner = model.typed::<A>().expect("its own kind").learner();
+                let policy = CappedIgwPolicy::new(learner).map_err(raised)?;
+                let action = A::from_any(&action).map_err(raised)?;
+                let buffers = &mut PolicyBuffers::default();
+                let density = policy.density(PolicySeed { seed, event }, &x, &action, buffers);
+                density.map_err(raised)
+            })
+        })
     }
 
     /// The action with the best predicted outcome in a context.

@@ -48,6 +48,24 @@ def test_contexts_of_coba_of_every_kind_are_taken():
         learner.learn(context, action, 0.5, density, **more)
 
 
+def test_a_learner_of_coba_scores_what_was_played_by_others():
+    """coba asks for the score of logged actions, and evaluates by them without playing."""
+    learner = egret.coba.Learner(egret.Interval(0, 1), egret.maximize(-1, 0), seed=3)
+    # coba asks so whether there is a score: nothing is to come of it.
+    assert coba.safety.SafeLearner(learner).has_score
+    assert learner.score((0.5, 1.0), None, 0.5) > 0
+    chance = np.random.default_rng(6)
+    for x in chance.random((1_500, 2)).tolist():
+        prediction, more = learner.predict(x, None)
+        action, density = prediction["action_prob"]
+        learner.learn(x, action, -abs(action - x[0]), density, **more)
+    x = [0.3, 0.6]
+    scores = [learner.score(x, None, action) for action in (np.arange(10_000) + 0.5) / 10_000]
+    # A density: one in the mean, and larger around the best.
+    assert abs(np.mean(scores) - 1) < 0.01
+    assert np.mean(scores[2_000:4_000]) > 2 > 0.5 > np.mean(scores[8_000:])
+
+
 def past(count: int):
     chance = np.random.default_rng(3)
     x, action = chance.random((count, 2)), chance.random(count)

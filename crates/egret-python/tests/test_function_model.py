@@ -1,8 +1,10 @@
 """Exploring by a function of one's own."""
 
 import json
+from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 import egret
@@ -86,3 +88,98 @@ def test_subsets_of_no_sense_are_refused():
     for count, size in [(3, 4), (3, 0)]:
         with pytest.raises(egret.EgretError, match="size|count"):
             egret.Subsets(count, size)
+
+
+def test_a_reference_policy_of_ones_own_is_explored_around(tmp_path, command):
+    """Prices around what a seller asks: the density is against these, so that a column says how others would play."""
+
+    def asked(x, n, seed):
+        return np.random.default_rng(seed).triangular(5, x["worth"], 50, n)
+
+    options = {"reference": asked, "objective": egret.maximize(0, 50), "seed": 1, "log": tmp_path / "events"}
+    with egret.FunctionModel(egret.Interval(5, 50), near, **options) as model:
+        prices, weights = [], []
+        for n in range(400):
+            worth = 10 + 5 * (n % 7)
+            decision = model.decide({"worth": worth})
+            prices.append(decision.action)
+            weights.append(1 / decision.density)
+            model.learn(decision, 50 - abs(decision.action - worth))
+        again = egret.FunctionModel(egret.Interval(5, 50), near, **{**options, "log": None})
+        assert again.decide({"worth": 10}).action == prices[0]
+    # The mean of a triangle, weighed back to the reference: 6 standard errors.
+    means = [(5 + 50 + 10 + 5 * (n % 7)) / 3 for n in range(400)]
+    differences = np.array(weights) * (np.array(prices) - means)
+    assert abs(differences.mean()) < 6 * differences.std() / 20
+    log = pandas.read_parquet(tmp_path / "events")
+    assert "mu" not in log.columns
+    log["q"] = 1.0  # the reference itself
+    found = egret.evaluate(log, "column:q", objective=egret.maximize(0, 50), estimators=["snips"])
+    expected = np.average(50 - np.abs(np.array(prices) - [10 + 5 * (n % 7) for n in range(400)]), weights=weights)
+    assert np.isclose(found.table[0]["estimate"], expected)
+    with pytest.raises(egret.EgretError, match="does not say its reference measure"):
+        egret.evaluate(tmp_path / "events", f"best-of:m=4,model={TORCH / 'torch_revenue.onnx'}")
+
+
+def test_a_reference_that_fails_is_told():
+    for reference, error in [
+        (lambda x, n, seed: [60.0] * n, "not in the action space"),
+        (lambda x, n, seed: [10.0], "reference gave 1 actions"),
+        (lambda x, n, seed: 1 / 0, "division by zero"),
+    ]:
+        model = egret.FunctionModel(egret.Interval(5, 50), near, reference=reference, objective=egret.maximize(0, 50))
+        with pytest.raises((egret.EgretError, ZeroDivisionError), match=error):
+            model.decide({"worth": 20})
+
+
+TORCH = Path(__file__).parents[2] / "egret-onnx" / "tests" / "it"
+
+
+def test_a_network_of_torch_explores_and_is_evaluated_as_an_onnx_file(tmp_path, command):
+    """torch_revenue.onnx predicts revenue from two features and a price, and torch_price.onnx plays a price."""
+    shop = egret.FunctionModel(
+        *(egret.Interval(5, 50), TORCH / "torch_revenue.onnx"), objective=egret.maximize(0, 50), seed=7, log=tmp_path / "events"
+    )
+    customers = np.random.default_rng(1).random((600, 2))
+    with shop:
+        for customer in customers:
+            decision = shop.decide(customer)
+            shop.learn(decision, decision.action if decision.action < 10 + 25 * customer[0] + 5 * customer[1] else 0)
+    # A customer who pays up to 32.5 is asked for somewhat less.
+    assert 25 < shop.best([0.8, 0.5]) < 32.5
+    with pytest.raises(egret.EgretError, match="the context has 3 features, expected 2"):
+        shop.decide([1, 2, 3])
+    with pytest.raises(egret.EgretError, match="have names"):
+        shop.decide({"income": 1})
+    best = f"best-of:m=8,model={TORCH / 'torch_revenue.onnx'}"
+    played = f"kernel:model={TORCH / 'torch_price.onnx'},bandwidth=4"
+    policies = {"blind": "uniform", "best": egret.best_of(TORCH / "torch_revenue.onnx", 8), "played": played}
+    found = egret.evaluate(tmp_path / "events", policies, estimators=["snips"], intervals=["normal"])
+    value = {row["policy"]: row["estimate"] for row in found.table}
+    assert value["blind"] + 2 < value["best"] and value["blind"] + 2 < value["played"]
+    there = command(
+        *("ope", tmp_path / "events", "-p", "blind=uniform", "-p", f"best={best}", "-p", f"played={played}"),
+        *("--estimators", "snips", "--intervals", "normal", "--json"),
+    )
+    assert found.table == json.loads(there)
+
+
+def test_the_command_decides_by_an_onnx_file_as_python_does(tmp_path, command):
+    customers = np.random.default_rng(2).random((20, 2))
+    table = tmp_path / "customers.csv"
+    table.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in customers.tolist()))
+    network = tmp_path / "revenue.onnx"
+    network.write_bytes((TORCH / "torch_revenue.onnx").read_bytes())
+    told = ("--space", "interval:5,50", "--objective", "maximize:0,50", "--seed", 3, "--json")
+    there = [json.loads(line) for line in command("decide", table, "--model", network, *told).splitlines()]
+    shop = egret.FunctionModel(egret.Interval(5, 50), network, objective=egret.maximize(0, 50), seed=3)
+    here = shop.decide_batch(customers)
+    assert [row["action"] for row in there] == here.actions.tolist()
+    assert [row["density"] for row in there] == here.densities.tolist()
+
+
+def test_what_is_no_onnx_model_is_refused(tmp_path):
+    with pytest.raises(egret.EgretError, match="torch_revenue.json"):
+        egret.FunctionModel(egret.Interval(5, 50), TORCH / "torch_revenue.json")
+    with pytest.raises(egret.EgretError, match="not of items:4"):
+        egret.FunctionModel(egret.Items(np.eye(4)), str(TORCH / "torch_revenue.onnx"))

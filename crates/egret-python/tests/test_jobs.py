@@ -255,8 +255,12 @@ def test_reports_are_drawn_by_matplotlib_or_as_svg(tmp_path, monkeypatch):
     assert drawn == sorted(row["estimate"] for row in found.table)
     assert axes is found.plot(ax=axes)
     assert egret.audit(tmp_path / "events").plot().get_yscale() == "log"
-    with pytest.raises(egret.EgretError, match="nothing to draw"):
-        egret.summarize(tmp_path / "events").plot()
+    summary = egret.summarize(tmp_path / "events")
+    (density, _) = summary.plot().get_lines()
+    assert density.get_ydata()[3] == summary.density["median"]
+    trained = egret.train(tmp_path / "events", epochs=1)
+    assert trained.plot().get_title() == "Value of the model" and "<svg" in trained._repr_html_()
+    assert "effective_events" in repr(summary)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
     assert found.plot()._repr_svg_().startswith("<svg")

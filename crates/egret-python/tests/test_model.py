@@ -173,6 +173,19 @@ def test_a_schema_is_declared_inferred_or_found():
     assert model.features.names == ["country", "income", "returning"]
 
 
+def test_densities_of_any_action_are_those_of_decisions():
+    for space in [egret.Interval(5, 50), egret.Items(np.eye(6)), egret.Box([(0, 1), (0, 2)])]:
+        model = egret.Model(space, 2, seed=4)
+        for n in range(200):
+            decision = model.decide([n % 3, 1.0])
+            model.learn(decision, 0.1 * (n % 7))
+        decision = model.decide([1.0, 1.0])
+        # Taus are drawn anew for each decision, and the density is over all of them.
+        assert 0.2 < model.density([1.0, 1.0], decision.action) / decision.density < 5, space
+    with pytest.raises(egret.EgretError, match="not in the action space"):
+        egret.Model(egret.Interval(5, 50), 1).density([1.0], 51.0)
+
+
 def test_limits_are_kept():
     model = egret.Model(egret.Interval(5, 50))
     for _ in range(20):

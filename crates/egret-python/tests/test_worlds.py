@@ -4,6 +4,7 @@ import doctest
 
 import numpy as np
 import pytest
+from gymnasium.utils.passive_env_checker import check_action_space, check_observation_space
 
 import egret
 from egret import worlds
@@ -32,6 +33,22 @@ def test_equal_seeds_give_equal_rounds_and_other_seeds_others():
     assert np.array_equal(one, same) and not np.array_equal(one, other)
     world = worlds.make("click", 50, 1)
     assert np.array_equal(world.reset(seed=2)[0], other)
+
+
+def test_spaces_are_those_of_gymnasium():
+    for name in worlds.names():
+        world = worlds.make(name, 20)
+        check_action_space(world.action_space)
+        check_observation_space(world.observation_space)
+        context, _ = world.reset(seed=3, options={})
+        assert context in world.observation_space
+        ended = False
+        while not ended:
+            action = world.action_space.sample()
+            context, reward, ended, cut, _ = world.step(action)
+            assert context in world.observation_space and 0 <= reward <= 1 and not cut
+        world.close()
+    assert worlds.pricing().action_space.high == [50]
 
 
 def test_all_worlds_are_named():

@@ -161,6 +161,7 @@ class Model:
     def learn(self, decision: Decision, outcome: float | None) -> None: ...
     def learn_batch(self, decisions: Decisions | Sequence[Decision], outcomes: ArrayLike) -> None: ...
     def predict(self, x: _Context, actions: ArrayLike | Sequence[_Action]) -> NDArray[np.float64]: ...
+    def density(self, x: _Context, action: _Action) -> float: ...
     def best(self, x: _Context) -> _Action: ...
     def best_batch(self, xs: _Contexts) -> Any: ...
     def save(self, path: _Path) -> None: ...
@@ -196,8 +197,9 @@ class FunctionModel:
     def __new__(
         cls,
         space: Space,
-        predict: Callable[[Any, Any], ArrayLike],
+        predict: Callable[[Any, Any], ArrayLike] | _Path,
         *,
+        reference: Callable[[Any, int, int], Any] | None = None,
         objective: Objective | None = None,
         tau: float | None = None,
         gamma: float | None = None,
@@ -238,7 +240,12 @@ class LogWriter:
     ) -> None: ...
 
 def run(
-    job: str, request: str, progress: Callable[[str, float, float | None], object] | None = None
+    job: str,
+    request: str,
+    progress: Callable[[str, float, float | None], object] | None = None,
+    table: object = None,
+    space: Space | None = None,
+    objective: Objective | None = None,
 ) -> tuple[str, Model | None]: ...
 def interval_chart(
     title: str, subtitle: str, axis: str, rows: Sequence[tuple[str, str, float, float, float]]

@@ -152,7 +152,7 @@ def evaluate(
             "draws": draws,
             "seed": seed,
         }
-        return _told(Evaluation(_run("evaluate", request, progress)[0]))
+        return _told(Evaluation(scratch.run("evaluate", request, progress)[0]))
 
 
 def audit(
@@ -189,7 +189,7 @@ def audit(
             "alpha": alpha,
             "least_density": least_density,
         }
-        return _told(Audit(_run("audit", request, progress)[0]))
+        return _told(Audit(scratch.run("audit", request, progress)[0]))
 
 
 def summarize(
@@ -206,7 +206,7 @@ def summarize(
     """
     with _Scratch() as scratch:
         request = {"log": scratch.log(log, skip_bad, columns=columns)}
-        return _told(Summary(_run("summarize", request, progress)[0]))
+        return _told(Summary(scratch.run("summarize", request, progress)[0]))
 
 
 def train(
@@ -248,7 +248,7 @@ def train(
             "seed": seed,
             "level": level,
         }
-        report, model = _run("train", request, progress)
+        report, model = scratch.run("train", request, progress)
         assert model is not None, "training makes a model"
         return _told(Training(report, model))
 
@@ -291,7 +291,7 @@ def select(
             "seed": seed,
             "level": level,
         }
-        report, model = _run("select", request, progress)
+        report, model = scratch.run("select", request, progress)
         assert model is not None, "selection keeps a model"
         return _told(Selection(report, model))
 
@@ -324,14 +324,6 @@ def capped_igw(model: ModelFile, tau: float | None = None, gamma: float | None =
     'bolder'
     """
     return {"capped_igw": {"model": model, "tau": tau, "gamma": gamma}}
-
-
-def _run(job: str, request: dict[str, Any], progress: Progress | None) -> tuple[dict[str, Any], Model | None]:
-    source = request["from"]["log"] if "from" in request else request["log"]
-    logger.info("%s: reading %s", job, ", ".join(source["paths"]))
-    with listener(progress) as heard:
-        report, model = _egret.run(job, json.dumps(request), heard)
-    return json.loads(report), model
 
 
 AnyReport = TypeVar("AnyReport", bound=Report)
@@ -413,17 +405,25 @@ def _is_path(log: Log) -> bool:
 
 
 class _Scratch:
-    """A folder for tables and models that are only in memory: jobs read files."""
+    """What one job reads: files, or a table as it is in memory. Models that are only in memory go through a folder."""
+
+    def __init__(self) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._files = 0
+        self._table: object = None
+        self._space: Space | None = None
+        self._objective: Objective | None = None
 
     def __enter__(self) -> _Scratch:
-        self._folder = tempfile.TemporaryDirectory(prefix="egret-")
-        self._files = 0
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def _file(self, ending: str) -> str:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="egret-")
         self._files += 1
         return str(Path(self._folder.name) / f"{self._files}{ending}")
 
@@ -436,19 +436,26 @@ class _Scratch:
         columns: Columns | None = None,
         estimate_density: bool = False,
     ) -> dict[str, Any]:
+        paths: Sequence[str | PathLike[str]] = ()
         if not _is_path(log):
-            file = self._file(".parquet")
-            _write_parquet(log, file, space, objective)
-            log = file
+            self._table, self._space, self._objective = _arrow(log), space, objective
         elif space is not None or objective is not None:
             raise EgretError("space and objective are for tables: a log in files says them itself")
-        paths = [log] if isinstance(log, (str, PathLike)) else log
+        else:
+            paths = [log] if isinstance(log, (str, PathLike)) else log
         return {
             "paths": [fspath(path) for path in paths],
             "skip_bad": None if skip_bad is None else fspath(skip_bad),
             "estimate_density": estimate_density,
             **({} if columns is None else {"mapping": _mapping(columns)}),
         }
+
+    def run(self, job: str, request: dict[str, Any], progress: Progress | None) -> tuple[dict[str, Any], Model | None]:
+        source = request["from"]["log"] if "from" in request else request["log"]
+        logger.info("%s: reading %s", job, ", ".join(source["paths"]) or "a table")
+        with listener(progress) as heard:
+            report, model = _egret.run(job, json.dumps(request), heard, self._table, self._space, self._objective)
+        return json.loads(report), model
 
     def rows(self, rows: Sequence[Sequence[float]]) -> str:
         file = self._file(".csv")
@@ -486,33 +493,12 @@ def _plain(value: Any) -> Any:
     return fspath(value) if isinstance(value, PathLike) else value
 
 
-def _write_parquet(table: Any, file: str, space: Space | None, objective: Objective | None) -> None:
+def _arrow(table: Any) -> Any:
+    """What gives its rows as Arrow does."""
+    if hasattr(table, "__arrow_c_stream__"):
+        return table
     for method in ("collect", "to_arrow_table", "to_table"):  # lazy frames of polars, DuckDB, datasets of pyarrow
         if hasattr(table, method):
-            table = getattr(table, method)()
-            break
-    if hasattr(table, "to_arrow"):  # polars: its own layout of text is not for files
-        import polars
-
-        table = table.to_arrow(compat_level=polars.CompatLevel.oldest())
-    if not hasattr(table, "__arrow_c_stream__"):
-        found = type(table).__name__
-        raise EgretError(f"a log is a path, or a table of pandas, polars, pyarrow or DuckDB, found {found}")
-    import pyarrow  # type: ignore[import-untyped]
-    import pyarrow.parquet  # type: ignore[import-untyped]
-
-    table = pyarrow.table(table)
-    told = dict(table.schema.metadata or {})
-    if space is not None:
-        told[b"egret.mu"] = _egret.space_json(str(space)).encode()
-    if objective is not None:
-        told[b"egret.objective"] = _egret.objective_json(str(objective)).encode()
-    # It is read once, by all cores: groups of rows for each, and nothing that only searches need.
-    pyarrow.parquet.write_table(
-        table.replace_schema_metadata(told),
-        file,
-        compression="none",
-        use_dictionary=False,
-        write_statistics=False,
-        row_group_size=131_072,
-    )
+            return getattr(table, method)()
+    found = type(table).__name__
+    raise EgretError(f"a log is a path, or a table of pandas, polars, pyarrow or DuckDB, found {found}")

@@ -337,11 +337,22 @@ class Summary(Report):
 
     @property
     def table(self) -> list[dict[str, Any]]:
+        figures = dict(self._data)
+        effective = figures["effective_events"]
+        if effective:
+            figures["effective_events"] = f"{effective['overall']['effective_per_1000']:.3g} of 1,000"
         return [
-            {"figure": name, "value": _flat(value)}
-            for name, value in self._data.items()
-            if value not in (None, {}, [], 0) and name != "effective_events"
+            {"figure": name, "value": _flat(value)} for name, value in figures.items() if value not in (None, {}, [], 0)
         ]
+
+    def _picture(self) -> _Lines | None:
+        density = self._data["density"]
+        if not density:
+            return None
+        percents = {"min": 0, "p01": 1, "p25": 25, "median": 50, "p75": 75, "p99": 99, "max": 100}
+        points = [(float(percent), density[name]) for name, percent in percents.items()]
+        axes, level = ("percent of events", "density of the action"), (1.0, "at random")
+        return _Lines("How actions were drawn", "Densities, from the least", axes, [("density", points)], level)
 
 
 class _WithModel(Report):
@@ -381,6 +392,16 @@ class Training(_WithModel):
         """Its value on test rows, which it has not seen: estimate, interval, verdict."""
         tested: dict[str, Any] | None = self._data["tested"]
         return tested
+
+    def _picture(self) -> _Intervals | None:
+        if self.value is None:
+            return None
+        found = self.value["interval"]
+        row = (self._data["policy"], found["interval"], found["low"], found["estimate"], found["high"])
+        if not all(_is_finite(value) for value in row[2:]):
+            return None
+        subtitle = f"{found['level']:.0%} interval on rows it has not seen"
+        return _Intervals("Value of the model", subtitle, f"mean {_noun(self._data)}", [row])
 
     @property
     def remarks(self) -> list[str]:

@@ -48,6 +48,16 @@ class Learner:
         decision = self._model.decide(_features(context))
         return {"action_prob": (decision.action, decision.density)}, {"decision": decision}
 
+    def score(self, context: Any, actions: Any, action: Any) -> float:
+        """The density with which it would play an action: 1 is a uniform choice."""
+        model = self._model
+        if model is None:
+            # It is not what plays: nothing of it belongs in a log.
+            options = {name: value for name, value in self._options.items() if name != "log"}
+            model = Model(self._space, **options)
+            model.decide(_features(context))
+        return model.density(_features(context), action)
+
     def learn(self, context: Any, action: Any, reward: float, probability: float | None, decision: Decision) -> None:
         """Learns from the reward of a decision."""
         assert self._model is not None, "predict comes first"

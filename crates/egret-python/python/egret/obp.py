@@ -29,9 +29,8 @@ def to_log(feedback: Mapping[str, Any], *, rewards: tuple[float, float] = (0.0, 
     import pyarrow
 
     contexts = np.asarray(feedback["context"], dtype=float)
-    starts = np.arange(len(contexts) + 1) * contexts.shape[1]
     columns = {
-        "context": pyarrow.ListArray.from_arrays(pyarrow.array(starts, pyarrow.int32()), contexts.ravel()),
+        "context": pyarrow.FixedSizeListArray.from_arrays(contexts.ravel(), contexts.shape[1]),
         "action": pyarrow.array(np.asarray(feedback["action"]), type=pyarrow.uint32()),
         "density": np.asarray(feedback["pscore"], dtype=float) * feedback["n_actions"],
         "outcome": np.asarray(feedback["reward"], dtype=float),

@@ -10,12 +10,16 @@ True
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from egret._egret import Space, World
+from egret._egret import Space, World, space_json
+
+if TYPE_CHECKING:
+    import gymnasium
 
 
 class Environment:
@@ -46,25 +50,46 @@ class Environment:
         """The mean loss in words and a formula."""
         return self._world.about
 
-    def reset(self, *, seed: int | None = None) -> tuple[NDArray[np.float64], dict[str, Any]]:
-        """Begins anew; with a seed, with other rounds."""
+    @property
+    def action_space(self) -> gymnasium.spaces.Box:
+        """The actions as Gymnasium has them, where that is installed: one number."""
+        from gymnasium.spaces import Box
+
+        (ends,) = json.loads(space_json(str(self.space))).values()
+        return Box(ends["low"], ends["high"], (1,), np.float64)
+
+    @property
+    def observation_space(self) -> gymnasium.spaces.Box:
+        """The contexts as Gymnasium has them, where that is installed."""
+        from gymnasium.spaces import Box
+
+        return Box(-np.inf, np.inf, self._context().shape, np.float64)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
+        """Begins anew; with a seed, with other rounds. There are no options."""
         if seed is not None:
             self._world = World(self._name, self._rounds, seed)
         self._round = 0
         return self._context(), {}
 
-    def step(self, action: float) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+    def step(self, action: float | ArrayLike) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
         """Plays an action: (next context, reward, whether the world ended, False, info)."""
         played, world = self._round, self._world
-        reward = 1 - world.loss(played, action)
+        number = float(np.asarray(action, dtype=float).item())
+        reward = 1 - world.loss(played, number)
         best = world.best_action(played)
-        mean = 1 - world.mean_loss(played, action)
+        mean = 1 - world.mean_loss(played, number)
         info = {"mean": mean, "best_action": best, "regret": 1 - world.mean_loss(played, best) - mean}
         self._round += 1
         ended = self._round == len(world)
         if ended:
             self._round = 0
         return self._context(), reward, ended, False, info
+
+    def close(self) -> None:
+        """There is nothing to close."""
 
     def _context(self) -> NDArray[np.float64]:
         return np.array(self._world.context(self._round))
