@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use egret_jobs::audit::{AuditReport, AuditRequest, audit as run};
 use egret_offline::TestRow;
@@ -60,6 +60,10 @@ pub fn audit(args: &AuditArgs) -> Result<(String, bool)> {
     let outputs = [("--plot", args.plot.as_deref())];
     args.log
         .protect(&outputs, args.models.iter().map(PathBuf::as_path))?;
+    ensure!(
+        args.replay_every == 1 || !args.models.is_empty() || args.folder.is_some(),
+        "--replay-every has no effect where nothing is replayed: give the models with --model FILE or --models FOLDER, or leave it out"
+    );
     let request = AuditRequest {
         log: args.log.source(),
         models: args.models.clone(),

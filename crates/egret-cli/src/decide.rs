@@ -3,7 +3,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
-use egret_jobs::decide::{ContextSource, DecideRequest, Decided, LimitsSource, decide_each};
+use egret::{Objective, Settings, Space};
+use egret_jobs::decide::{
+    ContextSource, DecideRequest, Decided, LimitsSource, OnnxFrame, decide_each,
+};
 use egret_jobs::{JobError, Silent};
 use egret_log::{OutputFile, WriteError};
 use egret_report::numerals::thousands;
@@ -13,6 +16,7 @@ use crate::progress::JobBar;
 use crate::protect_inputs::protect_inputs;
 use crate::report_format::cell;
 use crate::training_args::differing;
+use crate::written::{output_path, told};
 
 /// What `egret decide` is told.
 #[derive(Debug, Args)]
@@ -22,9 +26,19 @@ pub struct DecideArgs {
     /// of numbers
     #[arg(value_name = "TABLE")]
     contexts: PathBuf,
-    /// A saved model
+    /// A saved model, or with --space and --objective an ONNX file: rows of the numbers of a context and of an action in, one
+    /// predicted outcome each out
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
+    /// The action space of an ONNX file, as in interval:5,50
+    #[arg(long, value_name = "SPACE", requires = "objective")]
+    space: Option<Space>,
+    /// What an ONNX file predicts, as in maximize:0,50
+    #[arg(long, value_name = "OBJECTIVE", requires = "space")]
+    objective: Option<Objective>,
+    /// The seed of decisions by an ONNX file
+    #[arg(long, value_name = "N", requires = "space", default_value_t = 0)]
+    seed: u64,
     /// The column that names the request: it is printed with the decision, and is no feature
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
@@ -37,7 +51,7 @@ pub struct DecideArgs {
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "limits")]
     limits: Option<String>,
     /// Write the decisions to this file, not to the terminal
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = output_path())]
     output: Option<PathBuf>,
     /// JSON lines, in place of CSV
     #[arg(long)]
@@ -48,6 +62,9 @@ pub struct DecideArgs {
 pub const EXAMPLES: &str = "\
 Each line has the number of the event, the action, and its density against the reference measure: log them with the
 outcome, and the log can be evaluated. The model does not learn here: `egret learn --continue` does.
+
+A model of scikit-learn or PyTorch decides as an ONNX file, without Python: --model revenue.onnx --space interval:5,50
+--objective maximize:0,50.
 
 With --limits an action is one that its request allows, and the density is against the reference measure restricted to
 that: log the limits too.
@@ -63,8 +80,14 @@ pub fn decide(args: &DecideArgs) -> Result<String> {
     protect_inputs(&[("-o", args.output.as_deref())], inputs)?;
     let mut numbers = args.model.clone().into_os_string();
     numbers.push(".next-event");
+    let onnx = args.space.clone().zip(args.objective);
     let request = DecideRequest {
         model: args.model.clone(),
+        onnx: onnx.map(|(space, objective)| OnnxFrame {
+            space,
+            objective,
+            settings: Settings::default().with_seed(args.seed),
+        }),
         contexts: ContextSource::Table(args.contexts.clone()),
         first_event: args.first_event,
         event_numbers: Some(numbers.into()),
@@ -101,11 +124,12 @@ pub fn decide(args: &DecideArgs) -> Result<String> {
             out.and_then(OutputFile::finish).map_err(failed)?;
             let last = next.saturating_sub(1);
             let first = next - decisions;
-            Ok(format!(
+            let text = format!(
                 "{} decisions in {}, events {first} to {last}\n",
                 thousands(decisions as f64),
                 file.display()
-            ))
+            );
+            Ok(told(file, text))
         }
     }
 }

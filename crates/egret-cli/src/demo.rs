@@ -1,3 +1,4 @@
+use std::env;
 use std::fs;
 use std::path::PathBuf;
 
@@ -7,6 +8,7 @@ use egret_lab::demo::demo as run;
 use indicatif::ProgressBar;
 
 use crate::progress::style;
+use crate::report_format::FormatArgs;
 
 /// What `egret demo` is told.
 #[derive(Debug, Args)]
@@ -21,9 +23,8 @@ pub struct DemoArgs {
     /// Where log, models, pictures and the page go; made if it is not there
     #[arg(short, long, value_name = "DIR", default_value = "egret-demo")]
     output: PathBuf,
-    /// Print one JSON object with the same figures, and nothing else
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 /// What `--help` adds.
@@ -40,7 +41,7 @@ pub fn demo(args: &DemoArgs) -> Result<String> {
     fs::create_dir_all(&args.output).with_context(|| {
         format!("cannot make the folder {folder}: name one that can be written with --output DIR")
     })?;
-    let bar = if args.json {
+    let bar = if args.format.for_machines() {
         ProgressBar::hidden()
     } else {
         ProgressBar::new(2 * args.decisions)
@@ -51,17 +52,17 @@ pub fn demo(args: &DemoArgs) -> Result<String> {
         bar.inc(prices as u64);
     })?;
     bar.finish_and_clear();
-    if args.json {
-        return Ok(serde_json::to_string(&demo.findings)? + "\n");
-    }
-    Ok(demo.page.text()
-        + &format!(
-            "\nPictures: open {folder}/index.html in a browser; it needs no network.\n\n\
-             The log and the models are in {folder}. Try next:\n  \
-             cargo run --release -- ope {folder}/log.parquet --policy uniform --policy column:q_rule --stabilize\n  \
-             cargo run --release -- decide --model {folder}/model.egret {folder}/customers.csv\n  \
-             cargo run --release -- audit {folder}/log.parquet --model {folder}/start.egret --relearn\n  \
-             cargo run --release -- log head {folder}/log.parquet\n  \
-             cargo run --release -- demo --seed 8 --output my-demo\n"
-        ))
+    let egret = env::args().next().unwrap_or_else(|| "egret".to_owned());
+    let last = format!(
+        "\nPictures: open {folder}/index.html in a browser; it needs no network.\n\n\
+         The log and the models are in {folder}. Try next:\n  \
+         {egret} ope {folder}/log.parquet --policy uniform --policy column:q_rule --stabilize\n  \
+         {egret} decide --model {folder}/model.egret {folder}/customers.csv\n  \
+         {egret} audit {folder}/log.parquet --model {folder}/start.egret --relearn\n  \
+         {egret} log head {folder}/log.parquet\n  \
+         {egret} demo --seed 8 --output my-demo\n"
+    );
+    let findings = &demo.findings;
+    args.format
+        .print_page(findings, &findings.ope, &demo.page, &args.output, &last)
 }

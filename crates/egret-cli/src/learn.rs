@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use clap::Args;
 use egret::Objective;
 use egret_jobs::go_on::{self as online, GoOnRequest};
@@ -16,8 +16,10 @@ use crate::plot::Plot;
 use crate::progress::JobBar;
 use crate::report_format::FormatArgs;
 use crate::training_args::{
-    ESTIMATED, MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
+    ESTIMATED, MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, WARM_START, counted,
+    differing,
 };
+use crate::written::{output_path, told};
 
 /// What `egret learn` is told.
 #[derive(Debug, Args)]
@@ -25,7 +27,7 @@ pub struct LearnArgs {
     #[command(flatten)]
     log: TrainingLogArgs,
     /// Where the model goes
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = output_path())]
     output: PathBuf,
     /// What predicts losses (see below)
     #[arg(long, default_value = "default", conflicts_with = "paper")]
@@ -37,7 +39,7 @@ pub struct LearnArgs {
     #[arg(long = "continue", value_name = "MODEL", conflicts_with_all = NOT_ONLINE)]
     start: Option<PathBuf>,
     /// The paper's offline protocol: a network by dm and by ips, events assigned at random, the better one kept
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = NOT_OF_THE_PAPER)]
     paper: bool,
     #[command(flatten)]
     training: TrainingArgs,
@@ -57,11 +59,24 @@ pub struct LearnArgs {
     plot: Option<PathBuf>,
 }
 
+/// Flags that say nothing of the paper's protocol, which settles them.
+const NOT_OF_THE_PAPER: [&str; 11] = [
+    "clip",
+    "count_point_masses",
+    "folds",
+    "batch",
+    "steps",
+    "epochs",
+    "patience",
+    "criterion",
+    "policy",
+    "split",
+    "shuffle",
+];
+
 /// Flags that say nothing of a model that goes on learning.
-const NOT_ONLINE: [&str; 23] = [
+const NOT_ONLINE: [&str; 21] = [
     "estimate_density",
-    "csv",
-    "markdown",
     "oracle",
     "method",
     "paper",
@@ -111,14 +126,8 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
     if let Some(start) = &args.start {
         return go_on(args, start);
     }
-    ensure!(
-        !args.paper
-            || args.training.clip.is_none()
-                && args.training.folds.is_none()
-                && !args.training.count_point_masses,
-        "--clip, --folds and --count-point-masses have no effect with --paper: leave them out"
-    );
-    args.training.check(&[args.method])?;
+    args.training
+        .check(&[args.method], std::slice::from_ref(&args.oracle))?;
     let request = request(args)?;
     let (checkpoint, paper) = (request.checkpoint.clone(), args.paper);
     interrupt::keeps(move || left_behind(checkpoint.as_deref(), paper));
@@ -143,7 +152,8 @@ pub fn learn(args: &LearnArgs) -> Result<String> {
         report: &report,
         model: &args.output,
     };
-    args.format.print(&whole, &report.epochs, &[section])
+    let text = args.format.print(&whole, &report.epochs, &[section])?;
+    Ok(told(&args.output, text))
 }
 
 /// What an interrupted training leaves.
@@ -180,9 +190,14 @@ fn go_on(args: &LearnArgs, start: &Path) -> Result<String> {
     let (model, report) = online::go_on(&request, &bar)?;
     drop(bar);
     output::write(&args.output, &model.save())?;
-    if args.format.json {
+    let told_of = |text: String| Ok(told(&args.output, text));
+    if args.format.for_machines() {
         let model = &args.output;
-        return Ok(serde_json::to_string(&WithModel { report, model })? + "\n");
+        let whole = WithModel {
+            report: &report,
+            model,
+        };
+        return told_of(args.format.print(&whole, &[&whole], &[])?);
     }
     let mut text = format!(
         "{}, learned once in {} batches, after {} batches before.\nIts predictions, each before its event was learned, were off by \
@@ -197,9 +212,12 @@ fn go_on(args: &LearnArgs, start: &Path) -> Result<String> {
             "in the units of the outcome"
         },
     );
+    if report.counts.point_masses == report.counts.used {
+        text += &format!("{WARM_START}\n");
+    }
     text.extend(differing(report.features.as_ref()).map(|remark| remark + "\n"));
     text += &format!("The model is in {}.\n", args.output.display());
-    Ok(text)
+    told_of(text)
 }
 
 /// What `--json` prints.
@@ -280,6 +298,7 @@ fn section(args: &LearnArgs, report: &TrainReport) -> Section {
         after: [
             Some(tested(report)),
             args.log.estimate_density.then(|| ESTIMATED.to_owned()),
+            (report.counts.point_masses == report.counts.used).then(|| WARM_START.to_owned()),
             differing(report.features.as_ref()),
             Some(format!("The model is in {}.", args.output.display())),
         ]
@@ -304,8 +323,9 @@ fn tested(report: &TrainReport) -> String {
     format!(
         "Served as {}, its mean {noun} on {} test events is {:.digits$}, in {} with confidence {}: {}. The effective sample size is {:.0}.",
         report.policy,
-        interval.n,
-        tested.estimate,
+        thousands(interval.n as f64),
+        // Where bets made the interval, the value that they speak least against: the other may lie outside it.
+        interval.estimate,
         interval.ends(digits),
         percent(interval.level),
         interval.verdict.words,

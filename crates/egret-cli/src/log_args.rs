@@ -1,10 +1,10 @@
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use egret::Space;
 use egret_jobs::LogSource;
-use egret_log::{LogMapping, ValueRange};
+use egret_log::{LogMapping, NO_DENSITY, ValueRange};
 
 use crate::protect_inputs::protect_inputs;
 
@@ -38,13 +38,13 @@ struct ColumnArgs {
     #[arg(long)]
     density_per_unit: bool,
     /// The outcome, if more is better
-    #[arg(long, value_name = "COLUMN", conflicts_with = "loss")]
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["loss", "loss_range"])]
     reward: Option<String>,
     /// The least and the largest reward that can be, as in 0,50; 0,50,clip cuts off what is outside
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true)]
     reward_range: Option<ValueRange>,
     /// The outcome, if less is better
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", conflicts_with = "reward_range")]
     loss: Option<String>,
     /// The least and the largest loss that can be [default: 0,1]
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true)]
@@ -65,6 +65,26 @@ struct ColumnArgs {
 }
 
 impl LogArgs {
+    /// The log that is to be read, with densities that are estimated from it.
+    pub fn source_with_estimated_densities(&self) -> Result<LogSource> {
+        let columns = &self.columns;
+        ensure!(
+            columns
+                .density
+                .as_deref()
+                .is_none_or(|column| column == NO_DENSITY),
+            "--estimate-density takes the place of --density: leave one of them out"
+        );
+        ensure!(
+            !columns.density_per_unit,
+            "--density-per-unit says what logged densities are, and --estimate-density takes their place: leave one of them out"
+        );
+        Ok(LogSource {
+            estimate_density: true,
+            ..self.source()
+        })
+    }
+
     /// The log that is to be read.
     pub fn source(&self) -> LogSource {
         let columns = &self.columns;

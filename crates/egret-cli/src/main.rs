@@ -17,6 +17,7 @@ mod report_format;
 mod select;
 mod training_args;
 mod verdict_colours;
+mod written;
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};

@@ -2,18 +2,21 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
 use egret::{AnyAction, Context, Objective, Space};
 use egret_jobs::create::{CreateRequest, create};
 use egret_jobs::decide::ContextSource;
 use egret_jobs::describe::{Curve, DescribeRequest, ModelDescription, describe};
 use egret_report::numerals::{short, thousands};
-use egret_report::{Axis, ChartError, Colour, Line, LineChart, Picture, Section, output};
+use egret_report::{Axis, Colour, Line, LineChart, Picture, Section, output};
+use serde::Serialize;
 
 use crate::plot::Plot;
 use crate::protect_inputs::protect_inputs;
+use crate::report_format::FormatArgs;
 use crate::training_args::{OracleText, read_schema};
+use crate::written::{output_path, told};
 
 /// What `egret model` is told.
 #[derive(Debug, Subcommand)]
@@ -68,7 +71,7 @@ pub struct NewArgs {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Where the model goes
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = output_path())]
     output: PathBuf,
 }
 
@@ -84,9 +87,8 @@ pub struct ShowArgs {
     /// How many of the contexts are shown
     #[arg(long, value_name = "N", default_value_t = 3, requires = "contexts")]
     curves: usize,
-    /// Print one JSON object and nothing else
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
     /// The curves (.svg, .png), or a page with the table too (.html)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -120,7 +122,7 @@ fn new(args: &NewArgs) -> Result<String> {
     let names: Vec<&str> = schema
         .flat_map(|schema| schema.fields().map(|(name, _)| name))
         .collect();
-    Ok(format!(
+    let text = format!(
         "A model over {} for {}, which decides at random until it learns.\n{}\nThe model is in {}.\n",
         spec.space,
         spec.objective,
@@ -130,7 +132,8 @@ fn new(args: &NewArgs) -> Result<String> {
             format!("Features: {}.", names.join(", "))
         },
         args.output.display()
-    ))
+    );
+    Ok(told(&args.output, text))
 }
 
 fn show(args: &ShowArgs) -> Result<String> {
@@ -144,19 +147,69 @@ fn show(args: &ShowArgs) -> Result<String> {
     if let Some(plot) = plot {
         plot.write(
             "egret model",
-            vec![section(args, &found)],
-            vec![("curves", figure(&found)?)],
+            vec![with_best_actions(section(args, &found), &found)],
+            figures(&found)?,
         )?;
     }
-    Ok(if args.json {
-        serde_json::to_string(&found)? + "\n"
-    } else {
-        let mut text = section(args, &found).text();
-        for curve in &found.curves {
-            text += &drawn(curve, found.objective);
+    if args.format.for_machines() {
+        return args.format.print(&found, &predictions(&found), &[]);
+    }
+    if args.format.markdown {
+        return Ok(with_best_actions(section(args, &found), &found).markdown());
+    }
+    let mut text = section(args, &found).text();
+    for curve in &found.curves {
+        text += &drawn(curve, found.objective);
+    }
+    Ok(text)
+}
+
+/// One predicted outcome, as a line of a table.
+#[derive(Serialize)]
+struct Prediction {
+    /// Which context, from 1.
+    context: usize,
+    /// Which coordinate of a vector moves, from 1.
+    coordinate: Option<usize>,
+    action: String,
+    predicted: f64,
+    best: bool,
+}
+
+/// The best action of each context, then its curve.
+fn predictions(found: &ModelDescription) -> Vec<Prediction> {
+    let mut rows = Vec::new();
+    for (place, curve) in found.curves.iter().enumerate() {
+        let context = place + 1;
+        rows.push(Prediction {
+            context,
+            coordinate: None,
+            action: curve.best.to_string(),
+            predicted: curve.best_predicted,
+            best: true,
+        });
+        let own = [(None, &curve.points)].into_iter();
+        let along = (1..).map(Some).zip(&curve.along);
+        for (coordinate, points) in own.chain(along) {
+            rows.extend(points.iter().map(|&(action, predicted)| Prediction {
+                context,
+                coordinate,
+                action: action.to_string(),
+                predicted,
+                best: false,
+            }));
         }
-        text
-    })
+    }
+    rows
+}
+
+/// With what is best for each context in words, by the number that its line has in a picture.
+fn with_best_actions(mut section: Section, found: &ModelDescription) -> Section {
+    for (place, curve) in found.curves.iter().enumerate() {
+        let line = headline(curve, found.objective);
+        section.after.push(format!("{}. {line}", place + 1));
+    }
+    section
 }
 
 fn section(args: &ShowArgs, found: &ModelDescription) -> Section {
@@ -210,18 +263,24 @@ fn section(args: &ShowArgs, found: &ModelDescription) -> Section {
 /// A curve in letters: the prediction from the least action to the greatest.
 fn drawn(curve: &Curve, objective: Objective) -> String {
     let digits = objective.decimals();
-    let mut text = format!(
-        "\n{}: best {}, predicted {} {:.digits$}\n",
-        named(&curve.context),
-        best(curve),
-        objective.noun(),
-        curve.best_predicted
-    );
+    let mut text = format!("\n{}\n", headline(curve, objective));
     text += &bars("", &curve.points, digits);
     for (place, points) in curve.along.iter().enumerate() {
         text += &bars(&format!("coordinate {}: ", place + 1), points, digits);
     }
     text
+}
+
+/// A context, and what is best for it.
+fn headline(curve: &Curve, objective: Objective) -> String {
+    let digits = objective.decimals();
+    format!(
+        "{}: best {}, predicted {} {:.digits$}",
+        named(&curve.context),
+        best(curve),
+        objective.noun(),
+        curve.best_predicted
+    )
 }
 
 /// Predictions as bars between the first and the last action, with the least and the greatest prediction beside them.
@@ -279,22 +338,48 @@ fn named(context: &Context) -> String {
     text.chars().take(LONGEST - 1).chain(['…']).collect()
 }
 
-fn figure(found: &ModelDescription) -> Result<Picture, ChartError> {
-    let colours = [Colour::Blue, Colour::Vermilion];
+/// The curves of all contexts; in a box, a picture for each coordinate.
+fn figures(found: &ModelDescription) -> Result<Vec<(&'static str, Picture)>> {
     let noun = found.objective.noun();
-    let lines = found.curves.iter().enumerate().map(|(place, curve)| Line {
-        name: format!("{}", place + 1),
-        colour: colours[place % colours.len()],
-        points: curve.points.clone(),
-        band: Vec::new(),
-    });
-    let chart = LineChart {
-        title: format!("Predicted {noun}, by action"),
-        subtitle: "One line for each context".to_owned(),
-        x: Axis::linear("action"),
-        y: Axis::linear(format!("predicted {noun}")),
-        lines: lines.collect(),
-        ..LineChart::default()
+    let coordinates = found.curves.first().map_or(0, |curve| curve.along.len());
+    let chart = |what: String, points: &dyn Fn(&Curve) -> Vec<(f64, f64)>| {
+        let lines = found.curves.iter().enumerate().map(|(place, curve)| Line {
+            name: format!("{}", place + 1),
+            colour: Colour::nth(place),
+            points: points(curve),
+            band: Vec::new(),
+        });
+        let chart = LineChart {
+            title: format!("Predicted {noun}, by {what}"),
+            subtitle: match coordinates {
+                0 => "One line for each context".to_owned(),
+                _ => "One line for each context, the other coordinates as in its best action"
+                    .to_owned(),
+            },
+            x: Axis::linear(what),
+            y: Axis::linear(format!("predicted {noun}")),
+            lines: lines.collect(),
+            ..LineChart::default()
+        };
+        chart.draw()
     };
-    chart.draw()
+    if 0 < coordinates {
+        let along = |place: usize| {
+            let picture = chart(format!("coordinate {}", place + 1), &|curve| {
+                curve.along[place].clone()
+            })?;
+            Ok(("curves", picture))
+        };
+        return (0..coordinates).map(along).collect();
+    }
+    let drawn = |curve: &Curve| !curve.points.is_empty();
+    ensure!(
+        found.curves.iter().any(drawn),
+        "--plot: actions over {} are not drawn; leave it out, and the best ones are listed",
+        found.space
+    );
+    Ok(vec![(
+        "curves",
+        chart("action".to_owned(), &|curve| curve.points.clone())?,
+    )])
 }

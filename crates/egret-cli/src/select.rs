@@ -5,6 +5,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use egret_jobs::select::{SelectReport, SelectRequest, select as run};
 use egret_jobs::train::CandidateRequest;
+use egret_report::numerals::thousands;
 use egret_report::{Section, output};
 
 use crate::evaluate::{ForestRow, forest};
@@ -13,8 +14,10 @@ use crate::plot::Plot;
 use crate::progress::JobBar;
 use crate::report_format::FormatArgs;
 use crate::training_args::{
-    ESTIMATED, MethodName, ORACLES, OracleText, TrainingArgs, TrainingLogArgs, counted, differing,
+    ESTIMATED, MethodName, OF_A_CANDIDATE, ORACLES, OracleText, TrainingArgs, TrainingLogArgs,
+    counted, differing,
 };
+use crate::written::{output_path, told};
 
 /// What `egret select` is told.
 #[derive(Debug, Args)]
@@ -22,7 +25,7 @@ pub struct SelectArgs {
     #[command(flatten)]
     log: TrainingLogArgs,
     /// Where the winner goes
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = output_path())]
     output: PathBuf,
     /// An oracle to try, each with each method; may be given many times (see below) [default: default, ridge, fourier]
     #[arg(long, value_name = "ORACLE")]
@@ -31,7 +34,7 @@ pub struct SelectArgs {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "dm,ips,dr")]
     method: Vec<MethodName>,
     /// Candidates in a file in place of flags: a JSON list (see below)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["oracle", "method"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["oracle", "method"], conflicts_with_all = OF_A_CANDIDATE)]
     candidates: Option<PathBuf>,
     #[command(flatten)]
     training: TrainingArgs,
@@ -56,7 +59,7 @@ that judge it. Intervals are confidence sequences that hold for all candidates a
 than the winner only where that is proved at the same level; all else is a tie.
 
 A file of candidates is a list such as
-  [{\"oracle\": {\"least_squares\": {\"forecaster\": \"Ridge\", \"lambda\": 1.0, \"squares\": true}},
+  [{\"oracle\": {\"least_squares\": {\"forecaster\": \"ridge\", \"lambda\": 1.0, \"squares\": true}},
     \"method\": {\"clipped_ips\": {\"cap\": 5.0, \"point_masses\": \"leave_out\"}}},
    {\"oracle\": null, \"method\": \"direct_method\", \"epochs\": 10}]
 
@@ -75,7 +78,7 @@ pub fn select(args: &SelectArgs) -> Result<String> {
     let others = args.log.others().chain(args.candidates.as_deref());
     args.log.log.protect(&outputs, others)?;
     if args.candidates.is_none() {
-        args.training.check(&args.method)?;
+        args.training.check(&args.method, &oracles(args))?;
     }
     let request = SelectRequest {
         from: args.log.source()?,
@@ -112,27 +115,33 @@ pub fn select(args: &SelectArgs) -> Result<String> {
         plot.write("egret select", vec![section(args, &report)], pictures)?;
     }
     let candidates = &report.candidates;
-    args.format
-        .print(candidates, candidates, &[section(args, &report)])
+    let text = args
+        .format
+        .print(candidates, candidates, &[section(args, &report)])?;
+    Ok(told(&args.output, text))
 }
 
 fn candidates(args: &SelectArgs) -> Result<Vec<CandidateRequest>> {
     if let Some(file) = &args.candidates {
         return read_candidates(file);
     }
-    let mut oracles = args.oracle.clone();
-    if oracles.is_empty() {
-        for text in ["default", "ridge", "fourier"] {
-            oracles.push(text.parse().expect("the text of an oracle"));
-        }
-    }
     let mut candidates = Vec::new();
-    for oracle in &oracles {
+    for oracle in &oracles(args) {
         for &method in &args.method {
             candidates.push(args.training.candidate(oracle, method));
         }
     }
     Ok(candidates)
+}
+
+/// The oracles to try.
+fn oracles(args: &SelectArgs) -> Vec<OracleText> {
+    if !args.oracle.is_empty() {
+        return args.oracle.clone();
+    }
+    let texts = ["default", "ridge", "fourier"].into_iter();
+    let oracle = |text: &str| text.parse().expect("the text of an oracle");
+    texts.map(oracle).collect()
 }
 
 fn read_candidates(file: &Path) -> Result<Vec<CandidateRequest>> {
@@ -147,7 +156,7 @@ fn read_candidates(file: &Path) -> Result<Vec<CandidateRequest>> {
 
 fn section(args: &SelectArgs, report: &SelectReport) -> Section {
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.5}"));
-    let [train, validation, test] = report.parts;
+    let [train, validation, test] = report.parts.map(|events| thousands(events as f64));
     let digits = report.objective.decimals();
     let rows = report.candidates.iter().map(|row| {
         vec![

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use egret::{FeatureCounts, FeatureSchema, OracleSpec};
-use egret_jobs::LogSource;
 use egret_jobs::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
-use egret_offline::{Criterion, PointMasses, ServedPolicy, TrainingMethod};
+use egret_offline::{Criterion, PointMasses, ServedPolicy, TrainingMethod, TrainingSettings};
 
 use egret_report::numerals::thousands;
 
@@ -18,7 +17,7 @@ pub struct TrainingLogArgs {
     #[command(flatten)]
     pub log: LogArgs,
     /// Estimate how likely the log's actions were, where that was not logged: an assumption, never called reliable
-    #[arg(long, conflicts_with_all = ["density", "density_per_unit"])]
+    #[arg(long)]
     pub estimate_density: bool,
     /// How named features become numbers: a feature schema as JSON [default: inferred from the log]
     #[arg(long, value_name = "FILE")]
@@ -37,9 +36,9 @@ impl TrainingLogArgs {
 
     pub fn source(&self) -> Result<TrainingLog> {
         Ok(TrainingLog {
-            log: LogSource {
-                estimate_density: self.estimate_density,
-                ..self.log.source()
+            log: match self.estimate_density {
+                true => self.log.source_with_estimated_densities()?,
+                false => self.log.source(),
             },
             space: None,
             features: self.features.as_deref().map(read_schema).transpose()?,
@@ -102,6 +101,23 @@ pub enum CriterionName {
     Value,
 }
 
+/// What is said where no event of the log has a density.
+pub const WARM_START: &str = "No event says how likely its action was, so this is a warm start: what came of the actions that were taken, as if they had been \
+     taken for no reason. Whatever else they went by is not corrected for, and what the model is worth is not known until its own decisions are logged.";
+
+/// Flags that say how a candidate is trained, by the names of their fields.
+pub const OF_A_CANDIDATE: [&str; 9] = [
+    "clip",
+    "count_point_masses",
+    "folds",
+    "batch",
+    "steps",
+    "epochs",
+    "patience",
+    "criterion",
+    "policy",
+];
+
 /// Settings of training.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Training")]
@@ -124,12 +140,12 @@ pub struct TrainingArgs {
     /// The largest number of passes over the log [default: 100; 1 for ridge and vaw]
     #[arg(long, value_name = "N")]
     pub epochs: Option<u32>,
-    /// Training ends after so many epochs without a better validation
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub patience: u32,
-    /// What has to get better on validation rows
-    #[arg(long, value_enum, default_value = "error")]
-    pub criterion: CriterionName,
+    /// Training ends after so many epochs without a better validation [default: 1]
+    #[arg(long, value_name = "N")]
+    pub patience: Option<u32>,
+    /// What has to get better on validation rows [default: error]
+    #[arg(long, value_enum)]
+    pub criterion: Option<CriterionName>,
     /// How the model is to be served, for its value: best-of:m=M or smooth:tau=TAU
     #[arg(long = "serve", value_name = "POLICY", default_value = "best-of:m=8")]
     pub policy: ServedPolicy,
@@ -151,8 +167,22 @@ pub struct TrainingArgs {
 }
 
 impl TrainingArgs {
-    /// Refuses flags that none of the methods heeds.
-    pub fn check(&self, methods: &[MethodName]) -> Result<()> {
+    /// Refuses flags that none of the methods and oracles heeds.
+    pub fn check(&self, methods: &[MethodName], oracles: &[OracleText]) -> Result<()> {
+        let once = |oracle: &OracleText| match (self.epochs, &oracle.0) {
+            (Some(epochs), _) => epochs == 1,
+            (None, Some(oracle)) => TrainingSettings::default().suited_to(oracle).epochs == 1,
+            (None, None) => false,
+        };
+        for (given, flag) in [
+            (self.patience.is_some(), "--patience"),
+            (self.criterion.is_some(), "--criterion"),
+        ] {
+            ensure!(
+                !given || oracles.is_empty() || !oracles.iter().all(once),
+                "{flag} has no effect where there is one epoch: leave it out, or give more --epochs"
+            );
+        }
         for (given, flag, heeded) in [
             (
                 self.clip.is_some(),
@@ -216,10 +246,10 @@ impl TrainingArgs {
             batch: self.batch,
             steps: self.steps,
             epochs: self.epochs,
-            patience: self.patience,
+            patience: self.patience.unwrap_or(1),
             criterion: match self.criterion {
-                CriterionName::Error => Criterion::SquaredError,
-                CriterionName::Value => Criterion::Value,
+                None | Some(CriterionName::Error) => Criterion::SquaredError,
+                Some(CriterionName::Value) => Criterion::Value,
             },
             policy: self.policy,
         }
@@ -247,7 +277,7 @@ pub fn counted(counts: &Counts) -> String {
 /// How contexts differ from the schema, if they do.
 pub fn differing(features: Option<&FeatureCounts>) -> Option<String> {
     let features = features.filter(|features| !features.is_clean())?;
-    let contexts = features.events;
+    let contexts = thousands(features.events as f64);
     Some(format!(
         "Of {contexts} contexts, some are not as the schema says: {features}."
     ))

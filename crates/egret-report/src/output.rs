@@ -22,12 +22,15 @@ pub fn write_all(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
     let mut written = Vec::new();
     for &(path, bytes) in files {
         if is_node(path) {
-            let through = || OpenOptions::new().append(true).open(path)?.write_all(bytes);
+            let through = || match path == Path::new("/dev/stdout") {
+                true => io::stdout().write_all(bytes),
+                false => OpenOptions::new().append(true).open(path)?.write_all(bytes),
+            };
             through().map_err(|cause| WriteError::new(path, cause))?;
             continue;
         }
-        let target = path.canonicalize();
-        let path = target.as_deref().unwrap_or(path);
+        let target = target(path);
+        let path = target.as_path();
         let beside = beside(path, bytes).map_err(|cause| WriteError::new(path, cause))?;
         if path.is_dir() {
             let cause = io::Error::from(io::ErrorKind::IsADirectory);
@@ -42,10 +45,19 @@ pub fn write_all(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
     Ok(())
 }
 
+/// What a link leads to, also where that is not there yet; any other path itself.
+fn target(path: &Path) -> PathBuf {
+    path.canonicalize()
+        .or_else(|_| Ok::<_, io::Error>(path.with_file_name(path.read_link()?)))
+        .unwrap_or_else(|_| path.to_owned())
+}
+
 /// Whether there is something that is no file: a device, or a pipe.
 fn is_node(path: &Path) -> bool {
-    let node =
-        |found: std::fs::Metadata| !found.is_file() && !found.is_dir() || path.starts_with("/dev");
+    // What is open already may be a file, the one that standard output goes to.
+    let streams = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"];
+    let is_stream = streams.iter().any(|stream| path.starts_with(stream));
+    let node = |found: std::fs::Metadata| !found.is_file() && !found.is_dir() || is_stream;
     std::fs::metadata(path).is_ok_and(node)
 }
 
@@ -73,6 +85,8 @@ fn beside(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
+    // The error of a folder that is not there names no temporary file.
+    std::fs::metadata(folder)?;
     let mut file = readable(&mut Builder::new()).tempfile_in(folder)?;
     file.write_all(bytes)?;
     Ok(file)
@@ -100,7 +114,8 @@ mod tests {
         let path = folder.path().join("a.txt");
         write(&path, b"whole").expect("written");
         assert_eq!(std::fs::read(&path).expect("there"), b"whole");
-        assert!(write(&folder.path().join("no/such/a.txt"), b"x").is_err());
+        let error = write(&folder.path().join("no/such/a.txt"), b"x").expect_err("no folder");
+        assert!(!error.cause.to_string().contains("tmp"), "{error:?}");
         let names = std::fs::read_dir(folder.path()).expect("a folder").count();
         assert_eq!(names, 1);
     }
@@ -116,6 +131,14 @@ mod tests {
         write(&link, b"new").expect("written");
         assert!(link.is_symlink());
         assert_eq!(std::fs::read(&file).expect("there"), b"new");
+        let dangling = folder.path().join("dangling");
+        symlink("later", &dangling).expect("linked");
+        write(&dangling, b"first").expect("written");
+        assert!(dangling.is_symlink());
+        assert_eq!(
+            std::fs::read(folder.path().join("later")).expect("there"),
+            b"first"
+        );
         write(Path::new("/dev/null"), b"gone").expect("written");
         let null = std::fs::metadata("/dev/null").expect("there");
         assert!(null.file_type().is_char_device());

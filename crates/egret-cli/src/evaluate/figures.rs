@@ -167,22 +167,7 @@ fn weights(report: &EvaluateReport) -> Result<Option<Picture>, ChartError> {
 }
 
 fn quantiles(weights: &WeightHistogram) -> Option<Quantiles> {
-    let bins: Vec<(f64, f64, f64)> = weights.bins().collect();
-    let all: f64 = bins.iter().map(|bin| bin.2).sum();
-    if all == 0.0 {
-        return None;
-    }
-    let at = |share: f64| {
-        let mut below = 0.0;
-        for &(low, high, mass) in &bins {
-            if share * all <= below + mass {
-                // Evenly within a bin, on the scale of the axis.
-                let part = (share * all - below) / mass;
-                return low * (high / low).powf(part);
-            }
-            below += mass;
-        }
-        bins.last().map_or(1.0, |bin| bin.1)
-    };
-    Some(Quantiles([0.05, 0.25, 0.5, 0.75, 0.95].map(at)))
+    let [low, quarter, middle, three_quarters, high] =
+        [0.05, 0.25, 0.5, 0.75, 0.95].map(|share| weights.quantile(share));
+    Some(Quantiles([low?, quarter?, middle?, three_quarters?, high?]))
 }

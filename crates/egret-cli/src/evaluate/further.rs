@@ -40,8 +40,8 @@ pub(super) fn sections(report: &EvaluateReport, wide: bool) -> Vec<Section> {
         let rows = report.distribution.iter().map(|row| {
             vec![
                 row.policy.clone(),
-                row.estimator.clone(),
                 verdict(row.verdict_kind),
+                row.estimator.clone(),
                 format!("{:.digits$}", row.estimate),
                 ends(row.low, row.high, digits),
                 thousands(row.ess),
@@ -49,8 +49,8 @@ pub(super) fn sections(report: &EvaluateReport, wide: bool) -> Vec<Section> {
         });
         let header = [
             "policy",
-            "what",
             "verdict",
+            "what",
             "estimate",
             "low, high",
             "effective",
@@ -88,8 +88,8 @@ fn table(
         cells.push(vec![
             name.unwrap_or_default(),
             row.policy.clone(),
-            format!("{}, {}", row.estimator, row.interval),
             verdict(row.verdict_kind),
+            format!("{}, {}", row.estimator, row.interval),
             format!("{:.digits$}", row.estimate),
             ends(row.low, row.high, digits),
             thousands(row.n as f64),
@@ -98,8 +98,8 @@ fn table(
     let header = [
         of,
         "policy",
-        "by",
         "verdict",
+        "by",
         "estimate",
         "low, high",
         "events",

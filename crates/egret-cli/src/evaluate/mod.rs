@@ -14,12 +14,14 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use egret::{Direction, Objective};
 use egret_jobs::evaluate::{
-    EvaluateReport, EvaluateRequest, EvaluationRow, FurtherOutcome, PartsBy, Predictions, evaluate,
+    DistributionRow, EvaluateReport, EvaluateRequest, EvaluationRow, FurtherOutcome, PartsBy,
+    Predictions, evaluate,
 };
-use egret_jobs::{LogSource, NamedPolicy};
+use egret_jobs::{NamedPolicy, PointSource, PolicySpec};
 use egret_offline::{Estimator, IntervalKind, VerdictKind};
 use egret_report::Section;
 use egret_report::numerals::{percent, thousands};
+use serde::Serialize;
 
 use crate::log_args::LogArgs;
 use crate::plot::Plot;
@@ -32,7 +34,7 @@ pub struct OpeArgs {
     #[command(flatten)]
     log: LogArgs,
     /// Estimate how likely the log's actions were, where that was not logged: an assumption, never called reliable
-    #[arg(long, conflicts_with_all = ["density", "density_per_unit"])]
+    #[arg(long)]
     estimate_density: bool,
     /// A policy to evaluate; may be given many times (see below)
     #[arg(long = "policy", short, value_name = "POLICY", required = true)]
@@ -100,9 +102,9 @@ pub struct OpeArgs {
     /// How many draws of a policy its mean prediction is taken over [default: 16]
     #[arg(long, value_name = "N")]
     draws: Option<usize>,
-    /// The seed of what is drawn for policies and of the bootstrap
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// The seed of what is drawn for policies and of the bootstrap [default: 0]
+    #[arg(long)]
+    seed: Option<u64>,
     #[command(flatten)]
     format: FormatArgs,
     /// Show all columns: effective sample size, weights, how many more events would halve the interval
@@ -156,14 +158,19 @@ pub fn ope(args: &OpeArgs) -> Result<String> {
         .into_iter()
         .flatten()
         .collect();
-    let mut whole = rows
-        .iter()
-        .map(serde_json::to_value)
-        .collect::<Result<Vec<_>, _>>()?;
-    for row in &report.distribution {
-        whole.push(serde_json::to_value(row)?);
-    }
-    args.format.print(&whole, &rows, &sections)
+    let values = rows.into_iter().map(ReportRow::Value);
+    let rows: Vec<ReportRow<'_>> = values
+        .chain(report.distribution.iter().map(ReportRow::Distribution))
+        .collect();
+    args.format.print(&rows, &rows, &sections)
+}
+
+/// A row of the report for machines.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ReportRow<'a> {
+    Value(&'a EvaluationRow),
+    Distribution(&'a DistributionRow),
 }
 
 fn request(args: &OpeArgs) -> Result<EvaluateRequest> {
@@ -196,13 +203,37 @@ fn request(args: &OpeArgs) -> Result<EvaluateRequest> {
         "--against compares policies, and there is one: add another with --policy"
     );
     ensure!(
+        !args.simultaneous || 1 < args.policies.len(),
+        "--simultaneous has no effect on one policy: add another with --policy, or leave it out"
+    );
+    let draws = |policy: &NamedPolicy| {
+        !matches!(
+            policy.policy,
+            PolicySpec::Uniform
+                | PolicySpec::Logged
+                | PolicySpec::Column { .. }
+                | PolicySpec::Kernel {
+                    from: PointSource::Action(_),
+                    ..
+                }
+        )
+    };
+    ensure!(
+        args.seed.is_none()
+            || model.is_some()
+            || args.intervals.contains(&IntervalKind::Bootstrap)
+            || args.policies.iter().any(draws),
+        "--seed has no effect where nothing is drawn: these policies have known densities, and there is neither a bootstrap nor a \
+         model; leave it out"
+    );
+    ensure!(
         !args.wide || !args.format.for_machines(),
         "--wide has no effect on --json and --csv, which have all columns"
     );
     Ok(EvaluateRequest {
-        log: LogSource {
-            estimate_density: args.estimate_density,
-            ..args.log.source()
+        log: match args.estimate_density {
+            true => args.log.source_with_estimated_densities()?,
+            false => args.log.source(),
         },
         policies: args.policies.clone(),
         estimators: args.estimators.clone(),
@@ -224,12 +255,12 @@ fn request(args: &OpeArgs) -> Result<EvaluateRequest> {
         weight_bound: args.weight_bound,
         replicates: args.replicates.unwrap_or(defaults.replicates),
         draws: args.draws.unwrap_or(defaults.draws),
-        seed: args.seed,
+        seed: args.seed.unwrap_or(0),
         histograms: args.plot.is_some(),
     })
 }
 
-const HEADER: [&str; 5] = ["policy", "by", "verdict", "estimate", "low, high"];
+const HEADER: [&str; 5] = ["policy", "verdict", "by", "estimate", "low, high"];
 
 /// What `--wide` adds.
 const WIDE: [&str; 6] = [
@@ -291,12 +322,12 @@ fn section(report: &EvaluateReport, wide: bool) -> Section {
 fn cells(row: &EvaluationRow, digits: usize, wide: bool) -> Vec<String> {
     let mut cells = vec![
         row.policy.clone(),
-        format!("{}, {}", row.estimator, row.interval),
         if row.verdict_kind == VerdictKind::Reliable {
             "reliable".to_owned()
         } else {
             "see below".to_owned()
         },
+        format!("{}, {}", row.estimator, row.interval),
         format!("{:.digits$}", row.estimate),
         ends(row.low, row.high, digits),
     ];

@@ -5,6 +5,9 @@ use clap::Args;
 use egret_lab::{LearnerComparison, RunRecord, read_results};
 use egret_report::output;
 
+use crate::lab::result_rows;
+use crate::report_format::FormatArgs;
+
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// Folders of `egret lab run`, `peers` or `paper`, or their Parquet files of results
@@ -22,9 +25,8 @@ pub struct CompareArgs {
     /// Write report.html, report.md and figures (SVG and PNG) to this folder
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Print what was found as JSON, with every pair of learners compared
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 pub const EXAMPLES: &str = "\
@@ -71,22 +73,25 @@ pub fn compare(args: &CompareArgs) -> Result<String> {
         .collect();
     let comparison =
         LearnerComparison::of_sources(&sources, args.baseline.as_deref(), args.confidence)?;
-    let page = comparison.report("Saved results")?;
+    let mut page = comparison.report("Saved results")?;
     if let Some(out) = &args.output {
         output::make_folder(out)?;
         page.write(out)?;
     }
-    if args.json {
-        return Ok(serde_json::to_string(&comparison)? + "\n");
+    let rows = result_rows(&comparison);
+    let last = args.output.as_ref().map_or(String::new(), |out| {
+        let report = out.join("report.html");
+        format!("\nReport and figures: {}\n", report.display())
+    });
+    if args.output.is_none() {
+        // There are no files that the page could show.
+        for part in &mut page.parts {
+            part.figures.clear();
+        }
     }
-    let mut text = page.text();
-    if let Some(out) = &args.output {
-        text += &format!(
-            "\nReport and figures: {}\n",
-            out.join("report.html").display()
-        );
-    }
-    Ok(text)
+    let figures = args.output.clone().unwrap_or_default().join("figures");
+    args.format
+        .print_page(&comparison, &rows, &page, &figures, &last)
 }
 
 /// What holds runs in a folder of results: of `egret lab run` and `peers`, of `egret lab paper`, or of the folder above it.

@@ -8,6 +8,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clap::Subcommand;
+use egret_lab::{LearnerComparison, LearnerResult};
+use serde::Serialize;
 
 use crate::interrupt;
 
@@ -47,6 +49,27 @@ pub fn lab(command: &LabCommand) -> Result<String> {
         LabCommand::Peers(args) => peers::peers(args),
         LabCommand::Worlds(args) => worlds::worlds(args),
     }
+}
+
+/// What a learner came to on a problem, as a line of a table.
+#[derive(Serialize)]
+struct ResultRow<'a> {
+    problem: &'a str,
+    decisions: u64,
+    #[serde(flatten)]
+    result: &'a LearnerResult,
+}
+
+fn result_rows(comparison: &LearnerComparison) -> Vec<ResultRow<'_>> {
+    let mut rows = Vec::new();
+    for problem in &comparison.problems {
+        rows.extend(problem.results.iter().map(|result| ResultRow {
+            problem: &problem.name,
+            decisions: problem.decisions,
+            result,
+        }));
+    }
+    rows
 }
 
 /// What an interruption leaves of a study that keeps a journal of its runs.

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
@@ -11,11 +11,13 @@ use egret_lab::{
     DataFolder, Encoding, Journal, LossFunction, OpenMl, OpenMlSettings, PAPER_SETS, PaperLearner,
     RunRecord, Supervised, SupervisedToBandit, write_results,
 };
-use egret_report::output;
+use egret_report::{Page, output};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::lab::{runs_are_kept, threads};
 use crate::progress::StudyBar;
+use crate::report_format::FormatArgs;
 
 /// What of the paper is run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -86,9 +88,8 @@ pub struct PaperArgs {
     /// Threads; neither they nor interruptions change a digit [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_024))]
     threads: Option<u64>,
-    /// Print the figures as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 pub const EXAMPLES: &str = "\
@@ -102,6 +103,33 @@ Examples:
   egret lab paper online --quick --simulated --json";
 
 impl PaperArgs {
+    /// Refuses flags that say nothing of the part that is run.
+    fn check(&self) -> Result<()> {
+        let plays = self.what != What::Table1;
+        let trains = matches!(self.what, What::Offline | What::Kappa | What::All);
+        let normalizes = matches!(self.what, What::Online | What::Kappa | What::All);
+        for (given, flag, heeded) in [
+            (self.data.is_some(), "--data", plays),
+            (self.openml, "--openml", plays),
+            (self.simulated, "--simulated", plays),
+            (self.seeds.is_some(), "--seeds", plays),
+            (self.decisions.is_some(), "--decisions", plays),
+            (self.offline_seeds.is_some(), "--offline-seeds", trains),
+            (self.betting, "--betting", normalizes),
+        ] {
+            ensure!(
+                !given || heeded,
+                "{flag} has no effect on {}: leave it out",
+                self.what.name()
+            );
+        }
+        ensure!(
+            !self.format.csv || self.what != What::All,
+            "--csv prints one table, and there are several: name a part, as in `egret lab paper online --csv`"
+        );
+        Ok(())
+    }
+
     fn subjects(&self) -> Vec<Subject> {
         match self.what {
             What::Table1 => vec![Subject::Table1],
@@ -146,6 +174,7 @@ impl PaperArgs {
 
 /// Runs, writes, and tells.
 pub fn paper(args: &PaperArgs) -> Result<String> {
+    args.check()?;
     threads(args.threads)?;
     let subjects = args.subjects();
     let (seeds, decisions, trials) = if args.quick {
@@ -191,7 +220,7 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
             decisions,
         };
         let journal = Journal::open(&kept("online.jsonl"))?;
-        let bar = StudyBar::new("online", args.json);
+        let bar = StudyBar::new("online", args.format.for_machines());
         let records = study.run(Some(&journal), &bar)?;
         write_results(&at("online.parquet"), &records)?;
         findings.online = online_findings(&study, records);
@@ -204,22 +233,53 @@ pub fn paper(args: &PaperArgs) -> Result<String> {
             decisions,
         };
         let journal = Journal::open(&kept("offline.jsonl"))?;
-        let bar = StudyBar::new("offline", args.json);
+        let bar = StudyBar::new("offline", args.format.for_machines());
         let records = study.run(Some(&journal), &bar)?;
         write_offline(&at("offline.parquet"), &records)?;
         findings.offline = offline_rows(&sets, &records);
     }
     let page = report(&findings, &subjects)?;
     page.write(&folder)?;
-    if args.json {
-        let value = as_json(args.what, &findings);
-        return Ok(format!("{:#}\n", value));
-    }
-    Ok(format!(
-        "{}\nReport, figures and raw results: {}\n",
-        page.text(),
+    let last = format!(
+        "\nReport, figures and raw results: {}\n",
         at("report.html").display()
-    ))
+    );
+    let whole = as_json(args.what, &findings);
+    let figures = at("figures");
+    let print = Printed {
+        args,
+        whole: &whole,
+        page: &page,
+        figures: &figures,
+        last: &last,
+    };
+    match args.what {
+        What::Table1 => print.with_rows(&findings.table),
+        What::Online => print.with_rows(&findings.online.rows),
+        What::Offline => print.with_rows(&findings.offline),
+        What::Greedy => print.with_rows(&greedy_rows(&findings)),
+        What::Kappa => print.with_rows(&kappa_rows(&findings)),
+        What::All => print.with_rows::<Value>(&[]),
+    }
+}
+
+/// What is printed of a part, but for the rows of its table.
+struct Printed<'a> {
+    args: &'a PaperArgs,
+    whole: &'a Value,
+    page: &'a Page,
+    figures: &'a Path,
+    last: &'a str,
+}
+
+impl Printed<'_> {
+    fn with_rows<R: Serialize>(&self, rows: &[R]) -> Result<String> {
+        let format = &self.args.format;
+        if format.json {
+            return Ok(format!("{:#}\n", self.whole));
+        }
+        format.print_page(self.whole, rows, self.page, self.figures, self.last)
+    }
 }
 
 fn data_sets(args: &PaperArgs, findings: &mut Findings) -> Result<Vec<SupervisedToBandit>> {
@@ -288,7 +348,7 @@ fn papers_sets(args: &PaperArgs, findings: &mut Findings) -> Result<Vec<Supervis
         !data.is_empty(),
         "the folder has none of the paper's data sets: files are named by OpenML id, as 150_covertype.parquet"
     );
-    if !args.json && !missing.is_empty() {
+    if !args.format.for_machines() && !missing.is_empty() {
         eprintln!("not there, and so not run: {missing}; --openml fetches them");
     }
     Ok(data)
@@ -344,7 +404,7 @@ fn offline_json(findings: &Findings) -> Value {
 }
 
 /// The share of greedy actions at the iterations of the table; null where no run is so long.
-fn greedy_json(findings: &Findings) -> Value {
+fn greedy_rows(findings: &Findings) -> Vec<Value> {
     let share = |dataset: &String| {
         let at = |iteration: &u64| {
             let share = greedy_share(&findings.online.records, dataset, *iteration);
@@ -353,12 +413,16 @@ fn greedy_json(findings: &Findings) -> Value {
         let shares: Vec<Value> = ITERATIONS.iter().map(at).collect();
         json!({"dataset": dataset, "shares": shares})
     };
-    let rows: Vec<Value> = findings.datasets.iter().map(share).collect();
+    findings.datasets.iter().map(share).collect()
+}
+
+fn greedy_json(findings: &Findings) -> Value {
+    let rows = greedy_rows(findings);
     json!({"results": rows, "missing": findings.missing, "simulated": findings.simulated})
 }
 
 /// What the log of each run holds, and the losses.
-fn kappa_json(findings: &Findings) -> Value {
+fn kappa_rows(findings: &Findings) -> Vec<Value> {
     let logged = |record: &RunRecord| {
         json!({
             "dataset": record.environment,
@@ -368,6 +432,10 @@ fn kappa_json(findings: &Findings) -> Value {
             "log": record.log,
         })
     };
-    let runs: Vec<Value> = findings.online.records.iter().map(logged).collect();
+    findings.online.records.iter().map(logged).collect()
+}
+
+fn kappa_json(findings: &Findings) -> Value {
+    let runs = kappa_rows(findings);
     json!({"runs": runs, "offline": findings.offline, "missing": findings.missing, "simulated": findings.simulated})
 }

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::lab::{runs_are_kept, threads};
 use crate::progress::StudyBar;
+use crate::report_format::FormatArgs;
 
 /// Whose learners play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,18 +48,17 @@ pub struct PeersArgs {
     /// Also CappedIGW with beta by the paper's own Algorithm 3: some 60 times slower
     #[arg(long)]
     betting: bool,
-    /// A Python 3 in which they are installed
-    #[arg(long, value_name = "PATH", default_value = "python3")]
-    python: PathBuf,
+    /// A Python 3 in which they are installed [default: python3]
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
     /// The folder for results; the same command resumes from there
     #[arg(long, value_name = "DIR", default_value = "egret-peers")]
     results: PathBuf,
     /// How many processes at a time [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_024))]
     threads: Option<u64>,
-    /// Print the figures as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 pub const EXAMPLES: &str = "\
@@ -100,8 +100,17 @@ pub fn peers(args: &PeersArgs) -> Result<String> {
     packages.dedup();
     // Before the data are read: what is to be installed is told at once.
     let python = match families.is_empty() {
-        true => None,
-        false => Some(PeerPython::new(&args.python, &packages)?),
+        true => {
+            ensure!(
+                args.python.is_none(),
+                "--python has no effect with --peers none: leave it out"
+            );
+            None
+        }
+        false => {
+            let python = args.python.as_deref().unwrap_or(Path::new("python3"));
+            Some(PeerPython::new(python, &packages)?)
+        }
     };
     let environments = environments(args)?;
     output::make_folder(&args.results)?;
@@ -116,7 +125,7 @@ pub fn peers(args: &PeersArgs) -> Result<String> {
         seeds: args.seeds,
     };
     let records = {
-        let bar = StudyBar::new("runs", args.json);
+        let bar = StudyBar::new("runs", args.format.for_machines());
         study.run(Some(&journal), &bar)?
     };
     let runs: Vec<RunRecord> = records.iter().map(|of| of.record.clone()).collect();
@@ -127,18 +136,19 @@ pub fn peers(args: &PeersArgs) -> Result<String> {
     let mut page = comparison.report("egret and its peers")?;
     page.parts[0].tables.insert(0, best.clone());
     page.write(&args.results)?;
-    if args.json {
-        let value = json!({
-            "results": rows,
-            "comparison": comparison,
-        });
-        return Ok(serde_json::to_string(&value)? + "\n");
+    let whole = json!({
+        "results": rows,
+        "comparison": comparison,
+    });
+    let mut text = args.format.print(&whole, &rows, &[best])?;
+    if !args.format.for_machines() {
+        let report = args.results.join("report.html");
+        text += &format!(
+            "\nEvery setting, report and figures: {}\n",
+            report.display()
+        );
     }
-    Ok(format!(
-        "{}\nEvery setting, report and figures: {}\n",
-        best.text(),
-        args.results.join("report.html").display()
-    ))
+    Ok(text)
 }
 
 fn environments(args: &PeersArgs) -> Result<Vec<Box<dyn Environment<f64>>>> {

@@ -1,13 +1,14 @@
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use egret_lab::{EXAMPLE_EXPERIMENT, Experiment, Journal, LearnerComparison, write_results};
 use egret_report::output;
 use serde_json::json;
 
-use crate::lab::{runs_are_kept, threads};
+use crate::lab::{result_rows, runs_are_kept, threads};
 use crate::progress::StudyBar;
+use crate::report_format::FormatArgs;
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -15,7 +16,7 @@ pub struct RunArgs {
     #[arg(value_name = "FILE", required_unless_present = "example")]
     file: Option<PathBuf>,
     /// Print a file to begin with, which needs no data
-    #[arg(long, conflicts_with_all = ["file", "results", "threads", "json"])]
+    #[arg(long, conflicts_with_all = ["file", "results", "threads", "json", "csv", "markdown"])]
     example: bool,
     /// The folder for results; the same command resumes from there [default: results/NAME]
     #[arg(long, value_name = "DIR")]
@@ -23,9 +24,8 @@ pub struct RunArgs {
     /// Threads; neither they nor interruptions change a digit [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_024))]
     threads: Option<u64>,
-    /// Print what was found as JSON, with every pair of learners compared
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 pub const EXAMPLES: &str = "\
@@ -50,7 +50,7 @@ pub fn run(args: &RunArgs) -> Result<String> {
         None => PathBuf::from("results").join(&experiment.name),
     };
     let data = experiment.load()?;
-    if !args.json {
+    if !args.format.for_machines() {
         for note in &data.notes {
             eprintln!("{note}");
         }
@@ -59,7 +59,7 @@ pub fn run(args: &RunArgs) -> Result<String> {
     runs_are_kept(&results);
     let journal = Journal::open(&results.join("journal.jsonl"))?;
     let records = {
-        let bar = StudyBar::new("runs", args.json);
+        let bar = StudyBar::new("runs", args.format.for_machines());
         experiment.run(&data.environments, Some(&journal), &bar)?
     };
     if records.is_empty() {
@@ -73,20 +73,17 @@ pub fn run(args: &RunArgs) -> Result<String> {
     )?;
     let page = comparison.report(&experiment.name)?;
     page.write(&results)?;
-    if args.json {
-        let value = json!({
-            "experiment": experiment.name,
-            "results": results,
-            "notes": data.notes,
-            "comparison": comparison,
-        });
-        return serde_json::to_string(&value)
-            .map(|text| text + "\n")
-            .context("the comparison is not JSON");
-    }
-    Ok(format!(
-        "{}\nReport, figures and raw results: {}\n",
-        page.text(),
+    let whole = json!({
+        "experiment": experiment.name,
+        "results": results,
+        "notes": data.notes,
+        "comparison": comparison,
+    });
+    let last = format!(
+        "\nReport, figures and raw results: {}\n",
         results.join("report.html").display()
-    ))
+    );
+    let (rows, figures) = (result_rows(&comparison), results.join("figures"));
+    args.format
+        .print_page(&whole, &rows, &page, &figures, &last)
 }

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::lab::{runs_are_kept, threads};
 use crate::progress::StudyBar;
+use crate::report_format::FormatArgs;
 
 /// Whose learners play beside egret's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -75,9 +76,8 @@ pub struct WorldsArgs {
     /// Threads; neither they nor interruptions change a digit but those of time [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_024))]
     threads: Option<u64>,
-    /// Print the figures as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 pub const EXAMPLES: &str = "\
@@ -107,6 +107,13 @@ Examples:
 
 /// Plays, writes, and tells.
 pub fn worlds(args: &WorldsArgs) -> Result<String> {
+    ensure!(
+        !(args.quick
+            && args.seeds.is_some()
+            && args.decisions.is_some()
+            && !args.worlds.is_empty()),
+        "--quick has no effect where --worlds, --seeds and --decisions are given: leave it out"
+    );
     threads(args.threads)?;
     // Before the data are read: what is to be installed is told at once.
     let libraries: Vec<PeerLibrary> = args.peers.iter().map(|of| of.library()).collect();
@@ -134,27 +141,30 @@ pub fn worlds(args: &WorldsArgs) -> Result<String> {
     runs_are_kept(&args.results);
     let journal = Journal::open(&args.results.join("journal.jsonl"))?;
     let chosen = {
-        let bar = StudyBar::new("settings", args.json || study.peers.is_none());
+        let bar = StudyBar::new(
+            "settings",
+            args.format.for_machines() || study.peers.is_none(),
+        );
         study.choose(Some(&journal), &bar)?
     };
     let records = {
-        let bar = StudyBar::new("worlds", args.json);
+        let bar = StudyBar::new("worlds", args.format.for_machines());
         study.run(&chosen, Some(&journal), &bar)?
     };
     let runs: Vec<RunRecord> = records.iter().map(|of| of.record.clone()).collect();
     write_results(&args.results.join("results.parquet"), &runs)?;
     let rows = study.rows(&chosen, &records);
     study.report(&chosen, &rows)?.write(&args.results)?;
-    if args.json {
-        return Ok(serde_json::to_string(&json!({"worlds": rows}))? + "\n");
+    let mut sections = vec![study.section(&rows)];
+    sections.extend(study.standing(&rows));
+    let mut text = args
+        .format
+        .print(&json!({"worlds": rows}), &rows, &sections)?;
+    if !args.format.for_machines() {
+        let report = args.results.join("report.html");
+        text += &format!("\nReport and figures: {}\n", report.display());
     }
-    let standing = study.standing(&rows);
-    Ok(format!(
-        "{}{}\nReport and figures: {}\n",
-        study.section(&rows).text(),
-        standing.map_or(String::new(), |section| section.text()),
-        args.results.join("report.html").display()
-    ))
+    Ok(text)
 }
 
 /// Those that a quick run leaves out unless they are named: minutes each.

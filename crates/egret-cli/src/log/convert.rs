@@ -9,6 +9,7 @@ use super::FormatName;
 use crate::interrupt;
 use crate::log_args::LogArgs;
 use crate::progress::JobBar;
+use crate::written::{output_path, told};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -22,7 +23,7 @@ pub struct ConvertArgs {
     #[command(flatten)]
     log: LogArgs,
     /// The file to write; it appears when it is complete
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = output_path())]
     output: PathBuf,
     /// The format of the file, if its name does not tell it
     #[arg(long, value_name = "FORMAT")]
@@ -47,11 +48,8 @@ pub fn convert(args: &ConvertArgs) -> Result<String> {
     interrupt::keeps(move || format!("{output} was not written: run the same command again"));
     let report = run(&request, &JobBar::new("converting", args.json))?;
     if args.json {
-        return Ok(serde_json::to_string(&report)? + "\n");
-    }
-    // Where the records go to a pipe, nothing else may.
-    if !report.output.is_file() {
-        return Ok(String::new());
+        let text = serde_json::to_string(&report)? + "\n";
+        return Ok(told(&args.output, text));
     }
     let count = |n: u64| thousands(n as f64);
     let mut text = format!(
@@ -62,5 +60,5 @@ pub fn convert(args: &ConvertArgs) -> Result<String> {
     if let Some(file) = report.skipped_file {
         text += &format!("{} bad rows in {}\n", count(report.skipped), file.display());
     }
-    Ok(text)
+    Ok(told(&args.output, text))
 }

@@ -1,14 +1,15 @@
 use anyhow::Result;
 use clap::Args;
-use comfy_table::{Table, presets};
 use egret::{Density, FeatureValue};
 use egret_jobs::Silent;
 use egret_jobs::head::{HeadRequest, head as run};
 use egret_log::Record;
-use egret_report::numerals::short;
+use egret_report::Section;
+use egret_report::numerals::{short, thousands};
 use serde_json::json;
 
 use crate::log_args::LogArgs;
+use crate::report_format::csv;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -26,6 +27,12 @@ pub struct HeadArgs {
     /// Print each record whole, as JSON lines
     #[arg(long)]
     json: bool,
+    /// Print each record whole, as CSV
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    markdown: bool,
 }
 
 /// The first records, for people or for machines.
@@ -39,16 +46,26 @@ pub fn head(args: &HeadArgs) -> Result<String> {
         let lines = records.iter().map(|record| record.to_json() + "\n");
         return Ok(lines.collect());
     }
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
-    table.set_header([
-        "seq", "event", "time", "action", "density", "outcome", "tau", "gamma", "context",
-    ]);
-    for record in &records {
-        table.add_row(cells(record));
+    if args.csv {
+        let records: Vec<String> = records.iter().map(Record::to_json).collect();
+        return csv(&records);
     }
-    Ok(format!("{table}\n"))
+    let section = Section {
+        title: format!("The first {} records", thousands(records.len() as f64)),
+        header: HEADER.map(String::from).to_vec(),
+        words: HEADER.len(),
+        rows: records.iter().map(|record| cells(record).into()).collect(),
+        ..Section::default()
+    };
+    Ok(match args.markdown {
+        true => section.markdown(),
+        false => section.text(),
+    })
 }
+
+const HEADER: [&str; 9] = [
+    "seq", "event", "time", "action", "density", "outcome", "tau", "gamma", "context",
+];
 
 fn cells(record: &Record) -> [String; 9] {
     let number = |value: Option<f64>| value.map(short).unwrap_or_default();

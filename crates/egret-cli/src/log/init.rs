@@ -21,10 +21,10 @@ Examples, after `egret demo`:
 /// What `egret log init` is told.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// A table: CSV, JSON lines or Parquet
+    /// A table: CSV, JSON lines, Parquet or Arrow; or a folder of tables with the same columns
     #[arg(value_name = "TABLE")]
     table: PathBuf,
-    /// Where the guess goes [default: beside the table, under its name with .toml]
+    /// Where the guess goes [default: beside the table, under its name with .toml; in a folder, log.toml]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace what was guessed, or written, before
@@ -34,7 +34,11 @@ pub struct InitArgs {
 
 /// Guesses what columns are, and saves it beside the table.
 pub fn init(args: &InitArgs) -> Result<String> {
-    let mut places = LogMapping::places(&args.table).into_iter();
+    let mut places = match args.table.is_dir() {
+        true => vec![args.table.join("log.toml")],
+        false => LogMapping::places(&args.table),
+    }
+    .into_iter();
     let place = args.output.clone().or_else(|| places.next());
     ensure!(
         place.is_some(),

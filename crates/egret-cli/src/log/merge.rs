@@ -7,6 +7,7 @@ use egret_report::numerals::thousands;
 
 use super::FormatName;
 use crate::progress::JobBar;
+use crate::written::{output_path, told};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -20,7 +21,7 @@ pub struct MergeArgs {
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
     /// The file to write; it appears when it is complete
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = output_path())]
     output: PathBuf,
     /// The format of the file, if its name does not tell it
     #[arg(long, value_name = "FORMAT")]
@@ -44,7 +45,8 @@ pub fn merge(args: &MergeArgs) -> Result<String> {
         false => error.into(),
     })?;
     if args.json {
-        return Ok(serde_json::to_string(&report)? + "\n");
+        let text = serde_json::to_string(&report)? + "\n";
+        return Ok(told(&args.output, text));
     }
     let mut text = format!(
         "{} records in {}\n",
@@ -52,7 +54,8 @@ pub fn merge(args: &MergeArgs) -> Result<String> {
         report.output.display()
     );
     if 0 < report.duplicates {
-        text += &format!("{} more came twice and are in it once\n", report.duplicates);
+        let duplicates = thousands(report.duplicates as f64);
+        text += &format!("{duplicates} more came twice and are in it once\n");
     }
-    Ok(text)
+    Ok(told(&args.output, text))
 }

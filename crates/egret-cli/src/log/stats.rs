@@ -1,19 +1,25 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
-use comfy_table::{Table, presets};
 use egret_jobs::summarize::{EffectiveBlock, Spread, SummarizeRequest, Summary, summarize};
 use egret_offline::RandomNumbers;
 use egret_report::numerals::{short, thousands};
+use egret_report::{
+    Axis, Colour, Line, LineChart, Picture, Quantiles, Section, Series, SpreadChart, SpreadRow,
+};
 
 use crate::log_args::LogArgs;
+use crate::plot::Plot;
 use crate::progress::JobBar;
+use crate::report_format::FormatArgs;
 
 pub const EXAMPLES: &str = "\
 Examples:
   egret log stats egret-demo/log.parquet
+  egret log stats egret-demo/log.parquet --plot densities.html
   egret log stats --json egret-demo/ log.jsonl --skip-bad bad.jsonl";
 
 /// What `egret log stats` is told.
@@ -21,9 +27,11 @@ Examples:
 pub struct StatsArgs {
     #[command(flatten)]
     log: LogArgs,
-    /// Print one JSON object and nothing else
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
+    /// How densities are spread (.svg, .png), or a page with effective events over time and the table too (.html)
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
 }
 
 /// Counts what is in logs.
@@ -31,22 +39,73 @@ pub fn stats(args: &StatsArgs) -> Result<String> {
     let request = SummarizeRequest {
         log: args.log.source(),
     };
-    let summary = summarize(&request, &JobBar::new("counting", args.json))?;
-    if args.json {
-        return Ok(serde_json::to_string(&summary)? + "\n");
+    let plot = Plot::of(args.plot.as_deref())?;
+    args.log.protect(&[("--plot", args.plot.as_deref())], [])?;
+    let bar = JobBar::new("counting", args.format.for_machines());
+    let summary = summarize(&request, &bar)?;
+    drop(bar);
+    let section = section(&summary);
+    if let Some(plot) = plot {
+        plot.write("egret log stats", vec![section.clone()], figures(&summary)?)?;
     }
-    Ok(text(&summary))
+    args.format.print(&summary, &[&summary], &[section])
 }
 
-fn text(summary: &Summary) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
-    let mut row = |name: &str, value: String| {
-        table.add_row([name.to_owned(), value]);
+/// How densities are spread, and effective events over time.
+fn figures(summary: &Summary) -> Result<Vec<(&'static str, Picture)>> {
+    let Some(density) = &summary.density else {
+        bail!("--plot: no record has a density, so there is nothing to draw");
     };
+    let spread = SpreadChart {
+        title: "Densities of the actions that were played".to_owned(),
+        subtitle: "From 1% to 99%, a box from 25% to 75%, a stroke at the median; 1 is an action at random"
+            .to_owned(),
+        axis: Axis::log("density"),
+        reference: Some(1.0),
+        series: Series::in_order(["densities"]),
+        rows: vec![SpreadRow {
+            label: "log".to_owned(),
+            values: vec![Some(Quantiles([
+                density.p01,
+                density.p25,
+                density.median,
+                density.p75,
+                density.p99,
+            ]))],
+        }],
+    };
+    let mut pictures = vec![("densities", spread.draw()?)];
+    let blocks = &summary.effective_events.blocks;
+    let points = blocks
+        .iter()
+        .filter_map(|block| Some((block.until as f64, block.effective_per_1000?)));
+    let points: Vec<(f64, f64)> = points.collect();
+    if 1 < points.len() {
+        let chart = LineChart {
+            title: "Effective events in 1,000".to_owned(),
+            subtitle: "1,000 records say as much about uniform play as so many decisions at random"
+                .to_owned(),
+            x: Axis::linear("records"),
+            y: Axis::linear("effective in 1,000"),
+            lines: vec![Line {
+                name: String::new(),
+                colour: Colour::Blue,
+                points,
+                band: Vec::new(),
+            }],
+            reference: None,
+        };
+        pictures.push(("effective", chart.draw()?));
+    }
+    Ok(pictures)
+}
+
+fn section(summary: &Summary) -> Section {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut row = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
     row("records", thousands(summary.rows as f64));
     if let Some(file) = &summary.skipped_file {
-        let skipped = summary.skipped;
+        let skipped = thousands(summary.skipped as f64);
         row("bad rows", format!("{skipped}, kept in {}", file.display()));
     }
     if let (Some(first), Some(last)) = (&summary.first_time, &summary.last_time) {
@@ -79,10 +138,10 @@ fn text(summary: &Summary) -> String {
         "outcomes",
         format!(
             "{} not known yet, {} clipped, {} by default, {} late",
-            summary.outcomes_missing,
-            summary.outcomes_clipped,
-            summary.outcomes_default,
-            summary.outcomes_late
+            thousands(summary.outcomes_missing as f64),
+            thousands(summary.outcomes_clipped as f64),
+            thousands(summary.outcomes_default as f64),
+            thousands(summary.outcomes_late as f64)
         ),
     );
     row(
@@ -91,7 +150,11 @@ fn text(summary: &Summary) -> String {
             None => "none has one: gaps cannot be seen".to_owned(),
             Some(seq) => format!(
                 "{} to {}, {} missing, {} out of order or twice, {} records without",
-                seq.first, seq.last, seq.missing, seq.out_of_order, seq.without
+                seq.first,
+                seq.last,
+                thousands(seq.missing as f64),
+                thousands(seq.out_of_order as f64),
+                thousands(seq.without as f64)
             ),
         },
     );
@@ -112,7 +175,14 @@ fn text(summary: &Summary) -> String {
     }
     let meaning = "1,000 records say as much about uniform play as so many decisions at random would; exploring more raises it \
                    (Settings::with_effective_events).";
-    format!("{table}\nEffective in 1,000: {meaning}\n")
+    Section {
+        title: "What is in the log".to_owned(),
+        before: String::new(),
+        header: ["what", "is"].map(String::from).to_vec(),
+        words: 2,
+        rows,
+        after: vec![format!("Effective in 1,000: {meaning}")],
+    }
 }
 
 fn random_numbers(found: RandomNumbers) -> String {

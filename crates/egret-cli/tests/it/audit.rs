@@ -53,8 +53,8 @@ fn a_right_log_is_replayed_whole() {
     let (log, start) = (log(), start());
     let arguments = ["audit", &log, "--model", &start, "--relearn"];
     let text = stdout(egret(&arguments));
-    assert!(text.contains("no fault found in 1600 events"), "{text}");
-    assert!(text.contains("all 1600 decisions replay bit for bit"));
+    assert!(text.contains("no fault found in 1,600 events"), "{text}");
+    assert!(text.contains("all 1,600 decisions replay bit for bit"));
     let output = egret(&[&arguments[..], &["--json"]].concat());
     assert_eq!(output.status.code(), Some(0));
     let report = json(&output);

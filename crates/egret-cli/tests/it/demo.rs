@@ -70,7 +70,9 @@ fn pictures_and_page_are_well_formed_and_offline() {
         report.contains(page.to_str().expect("plain letters")),
         "{report}"
     );
-    assert_eq!(report.matches("cargo ").count(), 5, "five commands to try");
+    // As they are typed here, wherever the command lies.
+    let command = concat!("\n  ", env!("CARGO_BIN_EXE_egret"), " ");
+    assert_eq!(report.matches(command).count(), 5, "five commands to try");
     let html = fs::read_to_string(page).expect("written");
     check_tags(&html);
     for name in [

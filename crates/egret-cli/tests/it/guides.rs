@@ -78,11 +78,85 @@ fn knobs_are_tuned_from_a_shell() {
 }
 
 #[test]
+fn a_log_of_probabilities_is_a_table() {
+    let (_, printed) = followed("vowpal-wabbit");
+    // Actions at random cost 0.57.
+    let said = "worse than the logging policy (";
+    assert!(printed.contains(said), "{printed}");
+    assert!(printed.contains("reliable"), "{printed}");
+}
+
+#[test]
 fn one_of_two_hundred_thousand_is_picked() {
     let (folder, printed) = followed("items");
     let clicks = mean(&folder, 1..6);
     assert!(0.85 < clicks, "{clicks}");
     for part in ["10,000 records, 0 bad rows", "items:200000", "item (2,000)"] {
         assert!(printed.contains(part), "{part}: {printed}");
+    }
+}
+
+/// The letters and the names that a reader meets are in the glossary.
+#[test]
+fn the_glossary_has_every_letter_and_name() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let glossary = fs::read_to_string(docs.join("glossary.md")).expect("a page");
+    let mut pages = vec![docs.join("../README.md")];
+    for folder in [docs.clone(), docs.join("guide")] {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            pages.push(entry.expect("an entry").path());
+        }
+    }
+    for page in pages
+        .iter()
+        .filter(|page| page.extension() == Some("md".as_ref()))
+    {
+        let text = fs::read_to_string(page).expect("a page");
+        let greek = |letter: &char| ('α'..='ω').contains(letter) || ('Α'..='Ω').contains(letter);
+        for letter in text.chars().filter(greek) {
+            let known = glossary.contains(&format!("| {letter} ("));
+            assert!(
+                known,
+                "{letter} of {} is not in the glossary",
+                page.display()
+            );
+        }
+    }
+    for name in [
+        "ips",
+        "snips",
+        "clipped-ips",
+        "switch",
+        "dm",
+        "dr",
+        "sndr",
+        "drs",
+        "bootstrap",
+        "empirical-bernstein",
+        "betting",
+        "Pareto k",
+        "e-value",
+        "effective sample size",
+        "confidence sequence",
+        "point mass",
+        "kernel",
+        "SLOPE",
+        "CappedIGW",
+        "SmoothIGW",
+        "SquareCB",
+        "Zoom",
+        "Corral",
+        "regret",
+        "warm start",
+    ] {
+        let known = glossary.lines().any(|line| {
+            let word = line
+                .trim_start_matches("| ")
+                .split(" |")
+                .next()
+                .unwrap_or_default();
+            word.split(", ").any(|part| part.starts_with(name))
+        });
+        assert!(known, "{name} is not in the glossary");
     }
 }

@@ -218,3 +218,16 @@ fn what_cannot_be_is_said_and_nothing_is_written() {
     let left = fs::read_dir(&folder).expect("a folder").count();
     assert_eq!(left, 0);
 }
+
+#[test]
+fn the_candidates_of_the_help_are_read() {
+    let folder = empty("select-example");
+    let help = stdout(egret(&["select", "--help"]));
+    let start = help.find("  [{").expect("a list");
+    let end = start + help[start..].find("}]").expect("its end") + 2;
+    let file = folder.join("candidates.json");
+    fs::write(&file, &help[start..end]).expect("written");
+    let model = folder.join("best.egret");
+    let flags = ["--candidates", text(&file), "-o", text(&model), "--csv"];
+    assert_eq!(run("select", &flags).lines().count(), 3);
+}

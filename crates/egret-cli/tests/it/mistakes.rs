@@ -13,6 +13,8 @@ fn every_mistake_names_its_fix() {
     let header = "price,p,revenue,age\n";
     write("short.csv", &format!("{header}20,0.02,5,31\n20,0.02,5\n"));
     write("zero.csv", &format!("{header}20,0,5,31\n"));
+    write("minus.csv", &format!("{header}20,-0.02,5,31\n"));
+    fs::create_dir_all(folder.join("empty")).expect("made");
     write("words.csv", &format!("{header}cheap,0.02,5,31\n"));
     write("far.csv", &format!("{header}99,0.02,5,31\n"));
     write("rich.csv", &format!("{header}20,0.02,51,31\n"));
@@ -80,6 +82,25 @@ fn every_mistake_names_its_fix() {
         "log convert sales.csv -o sales.xlsx",
         "audit sales.csv --alpha 5",
         "select sales.csv --folds 3 --method dm -o x.egret",
+        "ope minus.csv --policy uniform COLUMNS",
+        "ope sales.csv --policy uniform --simultaneous",
+        "ope sales.csv --policy uniform --seed 3",
+        "ope sales.csv --policy uniform --reward revenue --reward-range 0,50 --loss-range 0,1",
+        "ope sales.csv --policy uniform --context colour",
+        "ope sales.csv --policy uniform --skip-bad nowhere/bad.jsonl",
+        "ope no-density.csv --policy uniform --estimate-density --density-per-unit",
+        "audit sales.csv --replay-every 5",
+        "learn sales.csv --paper --epochs 3 -o x.egret",
+        "learn sales.csv --oracle ridge --patience 2 -o x.egret",
+        "learn sales.csv -o nowhere/x.egret --oracle ridge",
+        "select sales.csv --candidates few.json --clip 3 -o x.egret",
+        "log check sales.csv --skip-bad bad.jsonl",
+        "log convert sales.csv -o nowhere/x.jsonl",
+        "log init empty",
+        "log stats no-density.csv --density none --action price --space interval:5,50 --plot x.svg",
+        "lab peers --peers none --python python3",
+        "lab paper table1 --seeds 3",
+        "lab paper --simulated --csv",
     ] {
         let flags = command.replace("COLUMNS", columns);
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_egret"))

@@ -118,9 +118,12 @@ fn from_a_table_to_prices() {
         "{csv}"
     );
     assert_eq!(csv.lines().count(), 4);
+    // What was asked for beside the values is in the table too.
+    let spread = ["ope", sales, "-p", "uniform", "--csv", "--quantiles", "0.5"];
+    assert_eq!(stdout(egret(&spread)).lines().count(), 5);
     let markdown = stdout(egret(&["ope", sales, "-p", "uniform", "--markdown"]));
     assert!(
-        markdown.contains("| policy | by | verdict | estimate | low, high |"),
+        markdown.contains("| policy | verdict | by | estimate | low, high |"),
         "{markdown}"
     );
 
@@ -348,8 +351,36 @@ fn a_log_without_features_or_densities_says_what_it_lacks() {
         "{told}"
     );
     assert!(told.contains("its mean reward was not estimated"), "{told}");
+    assert!(told.contains("so this is a warm start"), "{told}");
     let named = [&learn[..], &flags, &["--context", "age,segment"]].concat();
     assert!(!stdout(egret(&named)).contains("decides alike"));
+    let more = folder.join("more.egret");
+    let on = [
+        "learn",
+        text(&table),
+        "--density",
+        "none",
+        "--continue",
+        text(&model),
+        "-o",
+        text(&more),
+    ];
+    let told = stdout(egret(&[&on[..], &flags].concat()));
+    assert!(told.contains("so this is a warm start"), "{told}");
+    let estimate = [
+        "ope",
+        text(&table),
+        "-p",
+        "uniform",
+        "--density",
+        "none",
+        "--estimate-density",
+    ];
+    let told = stdout(egret(&[&estimate[..], &flags].concat()));
+    assert!(
+        told.contains("an assumption") && !told.contains("; reliable"),
+        "{told}"
+    );
     let check = ["log", "check", text(&table), "--density", "none"];
     let told = stdout(egret(&[&check[..], &flags].concat()));
     assert!(
@@ -371,27 +402,69 @@ fn devices_stay_devices() {
     assert!(link.is_symlink());
     let lines = fs::read_to_string(folder.join("target.jsonl")).expect("written");
     assert_eq!(lines.lines().count(), 60);
-    for command in [
-        vec![
-            "log",
-            "convert",
-            text(&table),
-            "-o",
-            "/dev/null",
-            "--format",
-            "jsonl",
-        ],
-        vec![
-            "learn",
-            text(&table),
-            "--oracle",
-            "ridge",
-            "-o",
-            "/dev/null",
-        ],
-    ] {
-        stdout(egret(&command));
+    let model = folder.join("link.egret");
+    std::os::unix::fs::symlink("target.egret", &model).expect("linked");
+    let learn = ["learn", text(&table), "--oracle", "ridge", "-o"];
+    stdout(egret(&[&learn[..], &[text(&model)]].concat()));
+    assert!(model.is_symlink() && folder.join("target.egret").is_file());
+    let convert = ["log", "convert", text(&table), "--format", "jsonl", "-o"];
+    for command in [&convert[..], &learn] {
+        let output = egret(&[command, &["/dev/null"]].concat());
+        assert!(output.status.success() && !output.stdout.is_empty());
     }
     let null = fs::metadata("/dev/null").expect("there");
     assert!(null.file_type().is_char_device());
+    // Where the standard output is a file, what is told does not write over it.
+    for to in ["-", "/dev/stdout"] {
+        let place = folder.join("redirected");
+        let redirected = |command: &[&str]| {
+            let done = Command::new(env!("CARGO_BIN_EXE_egret"))
+                .args([command, &[to]].concat())
+                .stdout(fs::File::create(&place).expect("made"))
+                .status();
+            assert!(done.expect("it starts").success());
+            fs::read(&place).expect("written")
+        };
+        assert_eq!(redirected(&convert), lines.as_bytes());
+        assert_eq!(redirected(&learn), fs::read(&model).expect("there"));
+    }
+    // Nor does the next program.
+    let both = format!(
+        "{{ '{}' {} -; echo done; }}",
+        env!("CARGO_BIN_EXE_egret"),
+        convert.join(" ")
+    );
+    let shared = fs::File::create(folder.join("shared")).expect("made");
+    let done = Command::new("sh")
+        .args(["-c", &both])
+        .stdout(shared)
+        .status();
+    assert!(done.expect("it starts").success());
+    let shared = fs::read_to_string(folder.join("shared")).expect("written");
+    assert_eq!(shared, format!("{lines}done\n"));
+}
+
+#[test]
+fn a_folder_of_tables_has_one_mapping() {
+    let (folder, table) = sales("own-log-folder", 300);
+    let days = folder.join("days");
+    fs::create_dir_all(&days).expect("made");
+    let rows = fs::read_to_string(&table).expect("there");
+    let (header, rows) = rows.split_once('\n').expect("a header");
+    let rows: Vec<&str> = rows.lines().collect();
+    for (day, rows) in rows.chunks(100).enumerate() {
+        let text = format!("{header}\n{}\n", rows.join("\n"));
+        fs::write(days.join(format!("{day}.csv")), text).expect("written");
+    }
+    let told = stdout(egret(&["log", "init", text(&days)]));
+    assert!(
+        told.contains("density = \"p\"") && told.contains("days/log.toml"),
+        "{told}"
+    );
+    let check = |path: &str| stdout(egret(&["log", "check", path]));
+    assert_eq!(check(text(&days)), "300 records, 0 bad rows\n");
+    assert_eq!(
+        check(text(&days.join("*.csv"))),
+        "300 records, 0 bad rows\n"
+    );
 }

@@ -183,3 +183,127 @@ fn errors_name_the_flag() {
         );
     }
 }
+
+/// Cells of a line of CSV.
+fn cells(line: &str) -> usize {
+    let mut quoted = false;
+    let ends = line.chars().filter(|letter| {
+        quoted ^= *letter == '"';
+        *letter == ',' && !quoted
+    });
+    1 + ends.count()
+}
+
+#[test]
+fn every_report_is_to_be_had_in_every_form() {
+    let (folder, file) = sales("forms", 400);
+    let at = |name: &str| text(&folder.join(name)).to_owned();
+    stdout(egret(&["log", "init", text(&file)]));
+    let (model, winner) = (at("m.egret"), at("w.egret"));
+    let [shown, run, played, beside, again] = ["demo", "run", "worlds", "peers", "paper"].map(at);
+    let experiment = folder.join("experiment.toml");
+    let example = stdout(egret(&["lab", "run", "--example"]));
+    let shorter = example
+        .replace("seeds = 5", "seeds = 2")
+        .replace("decisions = 2000", "decisions = 100");
+    fs::write(&experiment, shorter).expect("written");
+    let (file, experiment) = (text(&file), text(&experiment));
+    let customers = at("customers.csv");
+    fs::write(&customers, "age,income,segment\n30,21000,rich\n").expect("written");
+    let learn = ["learn", file, "--oracle", "ridge", "-o", &model];
+    let went_on = ["learn", file, "--continue", &model, "-o", &winner];
+    let select = [
+        "select", file, "--oracle", "ridge", "--method", "dm", "-o", &winner,
+    ];
+    let demo = ["demo", "--decisions", "400", "--output", &shown];
+    let worlds = [
+        "lab",
+        "worlds",
+        "--worlds",
+        "price",
+        "--learners",
+        "naive,uniform",
+        "--seeds",
+        "2",
+        "--decisions",
+        "200",
+        "--results",
+        &played,
+    ];
+    let peers = [
+        "lab",
+        "peers",
+        "--peers",
+        "none",
+        "--decisions",
+        "60",
+        "--seeds",
+        "2",
+        "--results",
+        &beside,
+    ];
+    let paper = [
+        "lab",
+        "paper",
+        "greedy",
+        "--simulated",
+        "--seeds",
+        "2",
+        "--decisions",
+        "80",
+        "--results",
+        &again,
+    ];
+    for (command, draws) in [
+        (&["ope", file, "-p", "uniform", "--worst", "0.1"][..], true),
+        (&["audit", file], true),
+        (&["log", "check", file], false),
+        (&["log", "stats", file], true),
+        (&["log", "head", file], false),
+        (&learn, true),
+        (&went_on, false),
+        (&select, true),
+        (&["model", "show", &model, "--contexts", &customers], true),
+        (&demo, false),
+        (&["lab", "run", experiment, "--results", &run], false),
+        (&["lab", "compare", &run], false),
+        (&worlds, false),
+        (&peers, false),
+        (&paper, false),
+    ] {
+        let csv = stdout(egret(&[command, &["--csv"]].concat()));
+        let mut lines = csv.lines();
+        let columns = lines.next().map(cells);
+        let is_check = command[1] == "check";
+        assert!(
+            is_check || lines.clone().next().is_some(),
+            "{command:?}: {csv}"
+        );
+        assert!(
+            lines.all(|line| Some(cells(line)) == columns),
+            "{command:?}: {csv}"
+        );
+        let markdown = stdout(egret(&[command, &["--markdown"]].concat()));
+        let sentence = command.contains(&"--continue");
+        assert!(
+            sentence || markdown.contains("| --- |") || markdown.contains("---: |"),
+            "{command:?}: {markdown}"
+        );
+        assert!(!markdown.contains('│'), "{command:?}: {markdown}");
+        if draws {
+            for (ending, start) in [
+                ("png", &b"\x89PNG"[..]),
+                ("svg", b"<svg"),
+                ("html", b"<!DOCTYPE html>"),
+            ] {
+                let plot = at(&format!("plot.{ending}"));
+                stdout(egret(&[command, &["--plot", &plot]].concat()));
+                let drawn = fs::read(&plot).expect("drawn");
+                assert!(drawn.starts_with(start), "{command:?}");
+                let dark = b"prefers-color-scheme: dark";
+                let has_dark = drawn.windows(dark.len()).any(|part| part == dark);
+                assert!(has_dark || ending == "png", "{command:?} {ending}");
+            }
+        }
+    }
+}

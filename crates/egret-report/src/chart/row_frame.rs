@@ -68,7 +68,8 @@ impl RowFrame<'_> {
         let above_marks = if width < WIDTH { 20.0 } else { 0.0 };
         let beside = above_marks == 0.0;
         let labels = widest(&|row| wide(row.0)).min(0.36 * width);
-        let notes = widest(&|row| wide(row.1)).min(0.22 * width);
+        let most = if beside { 0.22 } else { 0.45 };
+        let notes = widest(&|row| wide(row.1)).min(most * width);
         let left = MARGIN + if beside { labels + 12.0 } else { 6.0 };
         let right = width
             - MARGIN
@@ -109,9 +110,21 @@ impl RowFrame<'_> {
         }
 
         let x = |share: f64| left + share * (right - left);
+        // Through the marks of each row, and not through the words above them.
+        let across = |drawing: &mut Drawing, x: f64, ink: Ink, width: f64| {
+            if beside {
+                drawing.line(vec![(x, top), (x, bottom)], ink, width, &[]);
+                return;
+            }
+            for place in 0..self.rows.len() {
+                let above = top + height * place as f64;
+                let ends = vec![(x, above + above_marks), (x, above + height)];
+                drawing.line(ends, ink, width, &[]);
+            }
+        };
         for tick in self.span.ticks_across(right - left, SMALL) {
             let x = x(tick.at);
-            drawing.line(vec![(x, top), (x, bottom)], Ink::GRID, 1.0, &[]);
+            across(&mut drawing, x, Ink::GRID, 1.0);
             drawing.line(vec![(x, bottom), (x, bottom + 5.0)], Ink::AXIS, 1.0, &[]);
             if twice {
                 let above = tick_label(tick.label.clone(), Anchor::Middle);
@@ -122,8 +135,7 @@ impl RowFrame<'_> {
         if let Some(reference) = self.reference {
             let share = self.span.share(reference);
             if (0.0..=1.0).contains(&share) {
-                let ends = vec![(x(share), top), (x(share), bottom)];
-                drawing.line(ends, Ink::AXIS, 1.6, &[]);
+                across(&mut drawing, x(share), Ink::AXIS, 1.6);
             }
         }
         drawing.line(vec![(left, bottom), (right, bottom)], Ink::AXIS, 1.0, &[]);

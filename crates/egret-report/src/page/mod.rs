@@ -238,7 +238,7 @@ p, dd, figcaption { max-width: 48rem }\
 a { color: #005a8c }\
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }\
 th, td { padding: .25rem .75rem; border-bottom: 1px solid #ccc; text-align: right; white-space: nowrap }\
-.word { text-align: left }\
+.word { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 5rem }\
 .wide { overflow-x: auto }\
 svg { max-width: 100%; height: auto }\
 .narrow-screen { display: none }\
