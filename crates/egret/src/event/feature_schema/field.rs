@@ -106,7 +106,7 @@ pub enum NumberScale {
     Log {
         /// 0 where ratios count, or a typical value, such as the median.
         center: f64,
-        /// A typical distance from it, such as the median or the interquartile range; positive.
+        /// A typical distance from it, such as the median distance; positive.
         width: f64,
     },
 }

@@ -192,33 +192,114 @@ fn is_time(text: &str) -> bool {
         || chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok()
 }
 
-/// Logarithms where the middle 98 per cent are more than six times as wide as the middle half (normal: 3.4 times,
-/// exponential: 4.2, lognormal: 7), or where more than nine tenths of them lie on one side of the median (exponential:
-/// 0.85, lognormal: 0.91).
+/// Numbers that correlate with their rank by less than this have heavy tails.
+///
+/// Over large samples uniform numbers do by 1, as do numbers of two values, normal ones by 0.98, exponential ones by 0.87,
+/// lognormal ones of σ = 1 by 0.7; a single number far from all others brings it near 0. Where it is low, the few that lie
+/// far out take the scale for themselves, and a column in logarithms tells the others apart.
+const LEAST_EVEN: f64 = 0.8;
+
 fn scale(numbers: &[f64]) -> NumberScale {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
-    if sorted.len() < 20 {
+    if sorted.len() < 20 || sorted[0] == sorted[sorted.len() - 1] {
         return NumberScale::Plain;
     }
-    let middle = at(0.75) - at(0.25);
-    let (below, above) = (at(0.5) - at(0.01), at(0.99) - at(0.5));
-    let wide = 6.0 * middle < below + above;
-    let skewed = 0.9 * (below + above) < below.max(above);
-    if !(0.0 < middle && (wide || skewed)) {
-        return NumberScale::Plain;
-    }
-    // Amounts, counts and times have ratios: ln(1 + x/median). Others have distances from the middle.
-    if 0.0 <= sorted[0] && 0.0 < at(0.5) {
-        NumberScale::Log {
-            center: 0.0,
-            width: at(0.5),
-        }
+    // Amounts, counts and times have ratios, others distances from the middle.
+    let center = if 0.0 <= sorted[0] {
+        0.0
     } else {
-        NumberScale::Log {
-            center: at(0.5),
-            width: middle,
+        median(&sorted)
+    };
+    // Of amounts that are mostly 0, the others have a scale.
+    let mut distances: Vec<f64> = (sorted.iter())
+        .map(|number| (number - center).abs())
+        .filter(|distance| 0.0 < *distance)
+        .collect();
+    distances.sort_by(f64::total_cmp);
+    let width = median(&distances);
+    let scaled: Vec<f64> = sorted.iter().map(|x| (x - center) / width).collect();
+    match LEAST_EVEN <= correlation(&scaled, &ranks(&sorted)) {
+        true => NumberScale::Plain,
+        // Also numbers so far apart that their squares are infinite.
+        false if width.is_finite() => NumberScale::Log { center, width },
+        false => NumberScale::Plain,
+    }
+}
+
+/// The place of each number; equal ones share the middle of theirs.
+fn ranks(sorted: &[f64]) -> Vec<f64> {
+    let mut ranks = Vec::with_capacity(sorted.len());
+    for equal in sorted.chunk_by(|one, other| one == other) {
+        let middle = ranks.len() as f64 + 0.5 * (equal.len() - 1) as f64;
+        ranks.resize(ranks.len() + equal.len(), middle);
+    }
+    ranks
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    sorted[(sorted.len() - 1) / 2]
+}
+
+fn correlation(xs: &[f64], ys: &[f64]) -> f64 {
+    let n = xs.len() as f64;
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / n;
+    let (x0, y0) = (mean(xs), mean(ys));
+    let product = |one: &[f64], a: f64, other: &[f64], b: f64| -> f64 {
+        let both = one.iter().zip(other);
+        both.map(|(x, y)| (x - a) * (y - b)).sum()
+    };
+    let spread = product(xs, x0, xs, x0) * product(ys, y0, ys, y0);
+    product(xs, x0, ys, y0) / spread.sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a thousand numbers with these quantiles.
+    fn scale_of(quantile: impl Fn(f64) -> f64) -> NumberScale {
+        let numbers: Vec<f64> = (0..1000)
+            .map(|n| quantile((f64::from(n) + 0.5) / 1000.0))
+            .collect();
+        scale(&numbers)
+    }
+
+    #[test]
+    fn logarithms_are_for_heavy_tails() {
+        let plain: [fn(f64) -> f64; 5] = [
+            |u| u,
+            |u| 1e6 + u,
+            |u| -libm::log(1.0 - u),
+            |u| if u < 0.03 { 32.0 } else { 16.0 },
+            |_| 7.0,
+        ];
+        for (case, number) in plain.into_iter().enumerate() {
+            assert_eq!(scale_of(number), NumberScale::Plain, "{case}");
         }
+        // Pareto; a Cauchy; mostly 0, and amounts; a typing error; infinite squares.
+        let heavy: [fn(f64) -> f64; 5] = [
+            |u| 1.0 / (1.0 - u),
+            |u| libm::tan(3.1 * (u - 0.5)),
+            |u| if u < 0.9 { 0.0 } else { 1.0 / (1.0 - u) },
+            |u| if u < 0.001 { 1e7 } else { 20.0 + 60.0 * u },
+            |u| libm::exp(600.0 * u),
+        ];
+        for (case, number) in heavy.into_iter().enumerate() {
+            assert_ne!(scale_of(number), NumberScale::Plain, "{case}");
+        }
+    }
+
+    #[test]
+    fn amounts_have_ratios_and_others_distances() {
+        let NumberScale::Log { center, width } = scale_of(|u| 500.0 / (1.0 - u)) else {
+            panic!("plain");
+        };
+        assert_eq!(center, 0.0);
+        assert!((900.0..1100.0).contains(&width), "{width}");
+        let NumberScale::Log { center, .. } = scale_of(|u| 500.0 / (1.0 - u) - 700.0) else {
+            panic!("plain");
+        };
+        assert!((200.0..400.0).contains(&center), "{center}");
     }
 }
