@@ -29,7 +29,15 @@ pub fn check(workspace: &Workspace) -> Result<()> {
     };
     let cache = format!("--cache-dir={}", home.join("mypy").display());
     run(&["mypy", "--strict", &cache, "python/egret", "examples"])?;
-    run(&["basedpyright", "python/egret", "examples"])?;
+    // It would look for packages with the `python` of the PATH.
+    let python = environment.python.display().to_string();
+    run(&[
+        "basedpyright",
+        "--pythonpath",
+        &python,
+        "python/egret",
+        "examples",
+    ])?;
     run(&["mypy.stubtest", "egret._egret"])?;
     run(&["pytest", "-q", "-p", "no:cacheprovider", "tests"])?;
     let (trees, pages) = (home.join("doctrees"), home.join("reference"));
