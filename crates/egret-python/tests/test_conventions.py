@@ -3,10 +3,13 @@
 import coba
 import numpy as np
 import pandas
+import pytest
 from coba.primitives import L1Reward, SimulatedInteraction
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
 
 import egret
 import egret.coba
@@ -85,6 +88,35 @@ def test_an_estimator_of_scikit_learn_learns_the_best_actions():
     pipeline = make_pipeline(StandardScaler(), clone(again))
     pipeline.fit(x, action, policyregressor__outcome=outcome)
     assert pipeline.predict(x[:5]).shape == (5,)
+
+
+class Judged(egret.sklearn.PolicyRegressor):
+    """scikit-learn's checks give no outcomes: here an action loses the more, the further it is from 0."""
+
+    def fit(self, X, y):
+        played = None if y is None else np.asarray(y, dtype=float)
+        return super().fit(X, y, outcome=None if played is None else np.tanh(np.abs(np.nan_to_num(played.ravel()))))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_estimator_passes_the_checks_of_scikit_learn():
+    checks = check_estimator(Judged(egret.Interval(-1_000, 1_000), oracle="ridge"), on_fail=None)
+    assert len(checks) > 40
+    assert [check["check_name"] for check in checks if check["status"] == "failed"] == []
+
+
+def test_an_estimator_tells_what_is_wrong():
+    x, action, outcome = past(100)
+    estimator = egret.sklearn.PolicyRegressor(egret.Interval(0, 1), egret.maximize(0, 1), oracle="ridge")
+    with pytest.raises(NotFittedError):
+        estimator.predict(x)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        estimator.fit(x, action, outcome=outcome[:50])
+    with pytest.raises(ValueError, match="outcome contains NaN"):
+        estimator.fit(x, action, outcome=np.full(100, np.nan))
+    estimator.fit(x, action, outcome=outcome)
+    with pytest.raises(ValueError, match="2 features"):
+        estimator.predict(x[:, :1])
 
 
 def test_feedback_of_obp_is_a_log_and_comes_back(tmp_path):

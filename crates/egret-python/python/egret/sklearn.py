@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data  # type: ignore[import-untyped]
 
 from egret._egret import Model, Objective, Space
 from egret._jobs import train
@@ -54,12 +55,19 @@ class PolicyRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         them, and density how likely they were, against the uniform density: by default uniform."""
         import pyarrow  # type: ignore[import-untyped]
 
-        rows = X.to_dict("records") if hasattr(X, "to_dict") else np.asarray(X, dtype=float).tolist()
+        if y is None:
+            raise ValueError("fit requires y to be passed, but the target y is None: it has the actions that were played")
+        X = self._contexts(X, reset=True)
+        if self.space.kind in ("number", "item"):
+            y = column_or_1d(check_array(y, ensure_2d=False, input_name="y"), warn=True)
+        outcome = check_array(outcome, ensure_2d=False, input_name="outcome")
+        density = check_array(np.ones(len(outcome)) if density is None else density, ensure_2d=False, input_name="density")
+        check_consistent_length(X, y, outcome, density)
         told = {
-            "context": pyarrow.array(rows),
-            "action": pyarrow.array(np.asarray(y).tolist()),
-            "density": np.ones(len(rows)) if density is None else np.asarray(density, dtype=float),
-            "loss" if self.objective is None else "outcome": np.asarray(outcome, dtype=float),
+            "context": pyarrow.array(X.to_dict("records") if hasattr(X, "to_dict") else X.tolist()),
+            "action": pyarrow.array(y.tolist() if isinstance(y, np.ndarray) else list(y)),
+            "density": density.astype(float),
+            "loss" if self.objective is None else "outcome": outcome.astype(float),
         }
         self.report_ = train(
             pyarrow.table(told),
@@ -75,5 +83,18 @@ class PolicyRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The action with the best predicted outcome for each context."""
-        best: NDArray[Any] = self.model_.best_batch(X)
+        check_is_fitted(self)
+        best: NDArray[Any] = self.model_.best_batch(self._contexts(X, reset=False))
         return best
+
+    def _contexts(self, X: Any, reset: bool) -> Any:
+        """Checked as scikit-learn's own estimators check them; where columns have names, cells may be text, or missing."""
+        if hasattr(X, "to_dict") and all(isinstance(name, str) for name in X.columns):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        return validate_data(self, X, reset=reset, dtype=float)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # score compares with the actions that were played, which need not be good ones.
+        tags.regressor_tags.poor_score = True
+        return tags
