@@ -361,7 +361,7 @@ fn figures(report: &TrainReport) -> Result<Vec<(&'static str, Picture)>, ChartEr
         }
         let chart = LineChart {
             title: title.to_owned(),
-            x: Axis::linear("epoch"),
+            x: Axis::whole("epoch"),
             y: Axis::linear(title.to_lowercase()),
             lines: vec![Line {
                 name: report.name.clone(),

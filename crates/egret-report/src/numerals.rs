@@ -28,7 +28,7 @@ pub fn percent(share: f64) -> String {
     format!("{}%", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// Four significant digits.
+/// Four significant digits, and all those of whole numbers.
 ///
 /// ```
 /// assert_eq!(egret_report::numerals::short(12.3456), "12.35");
@@ -41,6 +41,10 @@ pub fn short(value: f64) -> String {
     if !(1e-3..1e6).contains(&value.abs()) {
         return format!("{value:.3e}");
     }
+    if 1_000.0 <= value.abs() {
+        let sign = if value < 0.0 { "-" } else { "" };
+        return sign.to_owned() + &thousands(value.abs());
+    }
     let digits = 3 - (value.abs().max(1e-3).log10().floor() as i32);
     format!("{value:.*}", digits.max(0) as usize)
 }
@@ -52,7 +56,8 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         assert_eq!(short(0.123_456), "0.1235");
-        assert_eq!(short(123_456.7), "123457");
+        assert_eq!(short(123_456.7), "123,457");
+        assert_eq!(short(-1_234.5), "-1,234");
         assert_eq!(short(-0.0), "0");
         assert_eq!(thousands(999.0), "999");
         assert_eq!(thousands(1_000.0), "1,000");

@@ -26,6 +26,8 @@ pub enum Scale {
     /// Equal steps are equally long.
     #[default]
     Linear,
+    /// Equal steps are equally long, and only whole numbers have marks.
+    Whole,
     /// Equal factors are equally long.
     Log,
 }
@@ -37,6 +39,14 @@ impl Axis {
             label: label.into(),
             scale: Scale::Linear,
             range: None,
+        }
+    }
+
+    /// In equal steps, of what comes in whole numbers.
+    pub fn whole(label: impl Into<String>) -> Self {
+        Self {
+            scale: Scale::Whole,
+            ..Self::linear(label)
         }
     }
 
@@ -90,7 +100,7 @@ impl Axis {
         });
         let room = if low < high {
             margin * (high - low)
-        } else if scale == Scale::Linear && low != 0.0 {
+        } else if scale != Scale::Log && low != 0.0 {
             0.1 * low.abs()
         } else {
             0.5
@@ -102,7 +112,7 @@ impl Axis {
 impl Scale {
     fn of(self, value: f64) -> f64 {
         match self {
-            Self::Linear => value,
+            Self::Linear | Self::Whole => value,
             Self::Log => libm::log10(value),
         }
     }
@@ -159,6 +169,10 @@ impl Span {
         let most = (most as usize).clamp(3, 12);
         let choices = match self.scale {
             Scale::Linear => linear(self.low, self.high, most),
+            Scale::Whole => {
+                let rough = (self.high - self.low) / most as f64;
+                multiples(self.low, self.high, rough.max(1.0))
+            }
             Scale::Log => logarithmic(self.low, self.high, most),
         };
         let mut last = Vec::new();
@@ -312,6 +326,19 @@ mod tests {
             ["0", "20,000", "40,000", "60,000", "80,000"]
         );
         assert_eq!(labels(&axis, &[-3e-9, 3e-9], 200.0), ["−2e−9", "0", "2e−9"]);
+    }
+
+    #[test]
+    fn what_is_counted_has_no_mark_between_whole_numbers() {
+        let axis = Axis::whole("epoch");
+        assert_eq!(labels(&axis, &[1.0, 4.0], 700.0), ["1", "2", "3", "4"]);
+        assert_eq!(labels(&axis, &[1.0], 700.0), ["1"]);
+        let fractions = labels(&Axis::linear("epoch"), &[1.0, 4.0], 700.0);
+        assert_eq!(fractions[1], "1.5");
+        assert_eq!(
+            labels(&axis, &[0.0, 400.0], 300.0),
+            labels(&Axis::linear(""), &[0.0, 400.0], 300.0)
+        );
     }
 
     #[test]

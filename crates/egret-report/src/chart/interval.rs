@@ -135,10 +135,12 @@ impl IntervalChart {
         };
         Ok(frame.picture(|rows| {
             for (row, values) in self.rows.iter().enumerate() {
-                for (place, interval) in values.values.iter().enumerate() {
-                    let Some(interval) = interval else { continue };
+                let shown = values.values.iter().enumerate();
+                let shown = shown.filter_map(|(place, interval)| Some((place, interval.as_ref()?)));
+                let lanes = shown.clone().count();
+                for (lane, (place, interval)) in shown.enumerate() {
                     let colour = self.series[place].colour;
-                    let y = rows.y(row, place);
+                    let y = rows.y(row, lane, lanes);
                     let ((low, before), (high, after)) =
                         (rows.x(interval.low), rows.x(interval.high));
                     let ends = vec![(low, y), (high, y)];

@@ -20,7 +20,7 @@ pub(crate) struct RowFrame<'a> {
     pub sides: Option<(&'a str, &'a str)>,
     /// Label and note of each row.
     pub rows: Vec<(&'a str, &'a str)>,
-    /// How many marks lie one below the other in a row.
+    /// How many marks lie one below the other in a row, at most.
     pub lanes: usize,
     pub legend: Vec<Key<'a>>,
 }
@@ -35,7 +35,6 @@ pub(crate) struct Rows {
     height: f64,
     /// Of each row's height, what its label takes.
     above_marks: f64,
-    lanes: usize,
     bottom: f64,
 }
 
@@ -68,8 +67,13 @@ impl RowFrame<'_> {
         let above_marks = if width < WIDTH { 20.0 } else { 0.0 };
         let beside = above_marks == 0.0;
         let labels = widest(&|row| wide(row.0)).min(0.36 * width);
-        let most = if beside { 0.22 } else { 0.45 };
-        let notes = widest(&|row| wide(row.1)).min(most * width);
+        // The marks keep a third of the width.
+        let most = if beside {
+            0.64 * width - labels
+        } else {
+            0.45 * width
+        };
+        let notes = widest(&|row| wide(row.1)).min(most);
         let left = MARGIN + if beside { labels + 12.0 } else { 6.0 };
         let right = width
             - MARGIN
@@ -148,7 +152,6 @@ impl RowFrame<'_> {
             top,
             height,
             above_marks,
-            lanes: self.lanes,
             bottom: end,
         }
     }
@@ -196,10 +199,10 @@ impl Rows {
         (x, beyond)
     }
 
-    /// The middle of a lane of a row.
-    pub(crate) fn y(&self, row: usize, lane: usize) -> f64 {
+    /// The middle of one of the lanes that a row has marks in: they lie around its middle.
+    pub(crate) fn y(&self, row: usize, lane: usize, lanes: usize) -> f64 {
         let middle = self.top + self.height * (row as f64 + 0.5) + 0.5 * self.above_marks;
-        middle + LANE * (lane as f64 - 0.5 * (self.lanes as f64 - 1.0))
+        middle + LANE * (lane as f64 - 0.5 * (lanes as f64 - 1.0))
     }
 
     /// Says that something goes on beyond an end of the axis.

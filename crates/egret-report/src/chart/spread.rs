@@ -100,11 +100,13 @@ impl SpreadChart {
         };
         Ok(frame.picture(|rows| {
             for (row, values) in self.rows.iter().enumerate() {
-                for (place, quantiles) in values.values.iter().enumerate() {
-                    if let Some(quantiles) = quantiles {
-                        let y = rows.y(row, place);
-                        spread(rows, y, quantiles, self.series[place].colour);
-                    }
+                let shown = values.values.iter().zip(&self.series);
+                let shown =
+                    shown.filter_map(|(quantiles, series)| Some((quantiles.as_ref()?, series)));
+                let lanes = shown.clone().count();
+                for (lane, (quantiles, series)) in shown.enumerate() {
+                    let y = rows.y(row, lane, lanes);
+                    spread(rows, y, quantiles, series.colour);
                 }
             }
         }))

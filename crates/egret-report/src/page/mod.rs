@@ -255,7 +255,7 @@ nav li { margin: .25rem 0 }\
 .partly { color: #7a5200; border-style: dashed }\
 .differs { color: #a33f00; border-width: 3px }\
 .not-tested { color: #555; border-style: dotted }\
-@media (max-width: 40rem) { .narrow-screen { display: block } .wide-screen { display: none } th, td { white-space: normal; padding: .25rem .4rem } h1 { font-size: 1.6rem } }\
+@media (max-width: 40rem) { .narrow-screen { display: block } .wide-screen { display: none } th, td { padding: .25rem .4rem } th { white-space: normal } h1 { font-size: 1.6rem } }\
 @media (prefers-color-scheme: dark) { body { color: #e4e4e4; background: #16181b } a { color: #6cb6e8 } th, td { border-color: #444 } figcaption, .claim dt { color: #bbb } .claim { background: #1f2226; border-color: #666 } .verdict { background: none } .agrees { color: #4fc3a1 } .partly { color: #e0b050 } .differs { color: #ff9a62 } .not-tested { color: #bbb } }\
 @media print { body { font-size: 11pt; margin: 0; max-width: none } .wide { overflow: visible } table { font-size: 9pt } thead { display: table-header-group } tr { break-inside: avoid } a { color: inherit } .claim { background: none } }";
 

@@ -284,6 +284,33 @@ fn what_was_not_measured_is_left_out() {
 }
 
 #[test]
+fn the_only_interval_of_a_row_lies_in_its_middle() {
+    let middles = |chart: &IntervalChart| -> Vec<f64> {
+        let svg = chart.draw().expect("a picture").svg;
+        let circles = svg.split("<circle").skip(1);
+        let heights = circles.filter_map(|circle| circle.split("cy=\"").nth(1)?.split('"').next());
+        let heights: Result<Vec<f64>, _> = heights.map(str::parse).collect();
+        heights.expect("numbers")
+    };
+    let mut two = intervals(2, 2);
+    two.reference = None;
+    let one = {
+        let mut chart = two.clone();
+        chart.rows[1].values[1] = None;
+        middles(&chart)
+    };
+    let both = middles(&two);
+    assert_eq!(one.len(), both.len());
+    let moved: Vec<f64> = one
+        .iter()
+        .zip(&both)
+        .map(|(one, both)| one - both)
+        .collect();
+    // By half a lane, and no other.
+    assert_eq!(moved, [0.0, 0.0, 6.0]);
+}
+
+#[test]
 fn both_files_are_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let picture = intervals(2, 1).draw().expect("a picture");
