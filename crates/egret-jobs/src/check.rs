@@ -82,6 +82,13 @@ pub fn check(request: &CheckRequest, progress: &dyn Progress) -> Result<CheckRep
                 report.rows += 1;
                 whole.add(&record, reader.density_unit());
             }
+            // Of a table of someone else's there is one thing to say, and not of each row.
+            Err(
+                error @ ReadError::Row {
+                    error: RowError::WhichAction { .. },
+                    ..
+                },
+            ) => return Err(error.into()),
             Err(ReadError::Row { file, row, error }) => {
                 report.add(file, Some(row), &error, request.named);
             }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egret::{DecideError, ModelError};
-use egret_log::{ReadError, WriteError};
+use egret_log::{ReadError, RowError, WriteError};
 use egret_offline::{CandidateError, EvaluationError, SelectionError};
 
 /// Why a job failed.
@@ -144,6 +144,9 @@ impl JobError {
 
     /// Whether the job could go on without the bad row, by [`LogSource::skip_bad`](crate::LogSource::skip_bad).
     pub fn can_skip(&self) -> bool {
-        matches!(self, Self::Read(ReadError::Row { .. }))
+        let Self::Read(ReadError::Row { error, .. }) = self else {
+            return false;
+        };
+        !matches!(error, RowError::WhichAction { .. })
     }
 }

@@ -13,6 +13,7 @@ fn every_mistake_names_its_fix() {
     let header = "price,p,revenue,age\n";
     write("short.csv", &format!("{header}20,0.02,5,31\n20,0.02,5\n"));
     write("zero.csv", &format!("{header}20,0,5,31\n"));
+    write("rows.jsonl", "{\"price\":20,\"p\":0.02,\"revenue\":5}\n");
     write("minus.csv", &format!("{header}20,-0.02,5,31\n"));
     fs::create_dir_all(folder.join("empty")).expect("made");
     write("words.csv", &format!("{header}cheap,0.02,5,31\n"));
@@ -83,6 +84,7 @@ fn every_mistake_names_its_fix() {
         "audit sales.csv --alpha 5",
         "select sales.csv --folds 3 --method dm -o x.egret",
         "ope minus.csv --policy uniform COLUMNS",
+        "ope rows.jsonl --policy uniform",
         "ope sales.csv --policy uniform --simultaneous",
         "ope sales.csv --policy uniform --seed 3",
         "ope sales.csv --policy uniform --reward revenue --reward-range 0,50 --loss-range 0,1",

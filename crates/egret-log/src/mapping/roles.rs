@@ -5,6 +5,7 @@ use crate::mapping::{LogMapping, NO_DENSITY, nearest};
 use crate::record::{
     RowError,
     field::{self, Access, FIELDS},
+    row_error::listed,
 };
 
 /// What a column of a table is for.
@@ -161,11 +162,7 @@ impl Roles {
             )));
         }
         if mapping.action.is_empty() && !has("action") {
-            return Err(RowError::Unreadable(format!(
-                "which column is the action? Name it with --action; the file has {}. `egret log init` looks at them and \
-                 proposes what each is",
-                listed(columns)
-            )));
+            return Err(RowError::which_action(columns));
         }
         if mapping.density.is_none() && !has("density") && !has("propensity") {
             return Err(RowError::Unreadable(format!(
@@ -177,14 +174,5 @@ impl Roles {
             )));
         }
         Ok(())
-    }
-}
-
-fn listed(columns: &[Arc<str>]) -> String {
-    const MOST: usize = 30;
-    let names: Vec<&str> = columns.iter().take(MOST).map(|name| &**name).collect();
-    match columns.len().checked_sub(MOST) {
-        None | Some(0) => names.join(", "),
-        Some(more) => format!("{} and {more} more", names.join(", ")),
     }
 }

@@ -89,6 +89,10 @@ impl Draft {
                     problem: "the features of this context have no names".to_owned(),
                 });
             }
+            (None, None) if self.action.is_none() && !record.extras.is_empty() => {
+                let columns: Vec<_> = record.extras.keys().collect();
+                return Err(RowError::which_action(&columns));
+            }
             (None, None) => return Err(RowError::Missing { field: "context" }),
         };
         record.context = context.check()?;

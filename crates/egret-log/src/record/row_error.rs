@@ -18,6 +18,15 @@ pub enum RowError {
         /// Which.
         field: &'static str,
     },
+    /// A table of someone else's: nothing says which of its columns is the action.
+    #[error(
+        "which column is the action? Name it with --action; the file has {columns}. `egret log init` looks at them and \
+         proposes what each is"
+    )]
+    WhichAction {
+        /// The columns it has.
+        columns: String,
+    },
     /// A point mass with a density: one of the two is wrong.
     #[error("propensity is \"pointMass\" and density is {density}: a point mass has no density")]
     PointMassWithDensity {
@@ -141,6 +150,12 @@ pub enum RowError {
 }
 
 impl RowError {
+    /// For a table with these columns.
+    pub(crate) fn which_action<S: AsRef<str>>(columns: &[S]) -> Self {
+        let columns = listed(columns);
+        Self::WhichAction { columns }
+    }
+
     /// The field or column to blame, as files call it; none where the row as a whole is unreadable.
     pub fn field(&self) -> Option<&str> {
         match self {
@@ -155,7 +170,7 @@ impl RowError {
             Self::LossOfOutcome { .. } => Some("loss"),
             Self::Number(OutOfRange { name, .. }) => Some(name),
             Self::Context(_) => Some("context"),
-            Self::Action(_) | Self::Kind(_) => Some("action"),
+            Self::Action(_) | Self::Kind(_) | Self::WhichAction { .. } => Some("action"),
             Self::Type { field, .. } | Self::Reserved { name: field } => Some(field),
             Self::Column { column, .. } => Some(column),
             Self::Outcome { .. } => Some("outcome"),
@@ -169,6 +184,7 @@ impl RowError {
         match self {
             Self::Version { .. } => "unknown version",
             Self::Missing { .. } | Self::NoPropensity => "missing field",
+            Self::WhichAction { .. } => "columns without roles",
             Self::PointMassWithDensity { .. } | Self::ApprenticeWithDensity { .. } => {
                 "density of an action that was not drawn"
             }
@@ -194,6 +210,7 @@ impl RowError {
             Self::Missing { .. } => {
                 "fill it in, or name another column; rows without it cannot be used"
             }
+            Self::WhichAction { .. } => "let `egret log init` propose what each column is",
             Self::NoPropensity => {
                 "log the density of each action as it is drawn; rows without one say nothing of other policies"
             }
@@ -221,5 +238,15 @@ impl RowError {
             Self::Unreadable(_) => "mend the row in an editor, or what writes it",
             Self::Column { error, .. } => error.advice(),
         }
+    }
+}
+
+/// The names of the columns of a table, the first of them.
+pub(crate) fn listed<S: AsRef<str>>(columns: &[S]) -> String {
+    const MOST: usize = 30;
+    let names: Vec<&str> = columns.iter().take(MOST).map(AsRef::as_ref).collect();
+    match columns.len().checked_sub(MOST) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names.join(", ")),
     }
 }

@@ -330,13 +330,18 @@ impl Layout {
             let found = place(&column.name);
             let implied = column.name == "loss" && outcomes.is_some();
             if found.is_none() && !column.optional && !implied {
+                let is_field = ["loss", "density"].contains(&column.name.as_str());
                 let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
                 return Err(ReadError::File {
-                    error: RowError::Unreadable(format!(
-                        "there is no column {:?}, only {}",
-                        column.name,
-                        names.join(", ")
-                    )),
+                    error: if is_field && place("action").is_none() {
+                        RowError::which_action(&names)
+                    } else {
+                        RowError::Unreadable(format!(
+                            "there is no column {:?}, only {}",
+                            column.name,
+                            names.join(", ")
+                        ))
+                    },
                     file: file.to_path_buf(),
                 });
             }
