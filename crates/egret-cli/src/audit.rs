@@ -225,7 +225,10 @@ fn remarks(report: &AuditReport) -> Vec<String> {
         lines.extend(unmade.map(|words| format!("  {words}.")));
     }
     if 0 < report.skipped {
-        lines.push(format!("{} rows were not records.", count(report.skipped)));
+        lines.push(format!(
+            "Rows that are not records: {}.",
+            count(report.skipped)
+        ));
     }
     lines
 }

@@ -77,9 +77,10 @@ pub fn check(args: &CheckArgs) -> Result<(String, bool)> {
             .as_ref()
             .map_or(String::new(), |field| format!(" ({field})"));
         text += &format!(
-            "\n{}{field}, in {} rows: {}\n",
+            "\n{}{field}, in {} {}: {}\n",
             mistake.kind,
             count(mistake.rows),
+            if mistake.rows == 1 { "row" } else { "rows" },
             mistake.advice
         );
         for bad in &mistake.first {

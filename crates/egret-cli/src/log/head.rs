@@ -50,11 +50,17 @@ pub fn head(args: &HeadArgs) -> Result<String> {
         let records: Vec<String> = records.iter().map(Record::to_json).collect();
         return csv(&records);
     }
+    let rows: Vec<[String; 9]> = records.iter().map(cells).collect();
+    // What no record has takes no room.
+    let filled: Vec<usize> = (0..HEADER.len())
+        .filter(|&column| rows.iter().any(|row| !row[column].is_empty()))
+        .collect();
+    let chosen = |row: &[String; 9]| filled.iter().map(|&column| row[column].clone()).collect();
     let section = Section {
         title: format!("The first {} records", thousands(records.len() as f64)),
-        header: HEADER.map(String::from).to_vec(),
-        words: HEADER.len(),
-        rows: records.iter().map(|record| cells(record).into()).collect(),
+        header: chosen(&HEADER.map(String::from)),
+        words: filled.len(),
+        rows: rows.iter().map(chosen).collect(),
         ..Section::default()
     };
     Ok(match args.markdown {

@@ -124,7 +124,12 @@ fn section(summary: &Summary) -> Section {
     if 1 < effective.blocks.len() {
         for block in &effective.blocks {
             let until = thousands(block.until as f64);
-            row(&format!("  until {until}"), effective_in_1000(block));
+            let about = block.effective_per_1000.map(short);
+            let least = block.at_least_per_1000.map(short);
+            let about =
+                about.map_or_else(|| "unknown".to_owned(), |about| format!("about {about}"));
+            let least = least.map_or_else(String::new, |least| format!(", at least {least}"));
+            row(&format!("  until {until}"), about + &least);
         }
     }
     if let Some(kappa) = summary.kappa_mean {

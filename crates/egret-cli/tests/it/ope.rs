@@ -322,7 +322,7 @@ fn a_bad_row_is_named_or_set_aside() {
         "--skip-bad",
         &aside,
     ]));
-    assert!(text.contains("1 rows were not records"), "{text}");
+    assert!(text.contains("Rows that are not records: 1;"), "{text}");
     let kept = fs::read_to_string(&aside).expect("written");
     assert_eq!(kept.lines().count(), 1);
     assert!(kept.contains("ope-bad-row.jsonl"), "{kept}");

@@ -441,7 +441,7 @@ impl Scan<'_> {
         let skipped = log.finish()?;
         if let Some(file) = skipped.file {
             remarks.push(format!(
-                "{} rows were not records; they are in {}.",
+                "Rows that are not records: {}; they are in {}.",
                 thousands(skipped.rows),
                 file.display()
             ));

@@ -12,6 +12,7 @@ mod units;
 
 use std::collections::BTreeSet;
 
+use egret_report::numerals::thousands;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -133,7 +134,7 @@ impl Tally {
 /// `1 seed`, `2 seeds`.
 pub(crate) fn counted(count: u64, one: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {one}{ending}")
+    format!("{} {one}{ending}", thousands(count as f64))
 }
 
 /// Each name once, in order of first appearance.
