@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use egret::{ActionKind, AnyModel, FeatureCounts, Objective, Settings, for_kind};
 use egret_offline::{
-    CandidateStanding, HeldOutValue, Selection, SelectionSettings, TrainingCandidate, Validation,
+    CandidateStanding, Epoch, HeldOutValue, Selection, SelectionSettings, TrainingCandidate,
+    Validation,
 };
 use serde::{Deserialize, Serialize};
 
@@ -138,11 +139,13 @@ fn select_kind<A: ActionKind>(
         largest_inverses: &largest_inverses,
     };
     let (done, of) = (AtomicUsize::new(0), candidates.len());
-    let on_trained = |_: &TrainingCandidate| -> ControlFlow<()> {
-        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+    // Epochs are told too, as no more than before, so that a job can be ended between them.
+    let watch = |_: &TrainingCandidate, epoch: Option<&Epoch>| -> ControlFlow<()> {
+        let one = usize::from(epoch.is_none());
+        let done = done.fetch_add(one, Ordering::Relaxed) + one;
         progress.step(Step::Trained { done, of })
     };
-    let selection = Selection::new(spec, observed, &rows, &candidates, settings, on_trained);
+    let selection = Selection::new(spec, observed, &rows, &candidates, settings, watch);
     let mut selection = selection.map_err(|error| match error {
         egret_offline::SelectionError::Cancelled => JobError::Cancelled,
         error => error.into(),

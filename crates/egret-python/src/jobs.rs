@@ -1,7 +1,10 @@
 //! What a user asks of logs: requests and reports are JSON, which Python has.
 
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
+use std::panic::resume_unwind;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use egret::AnyModel;
 use egret_jobs::audit::AuditRequest;
@@ -75,7 +78,7 @@ fn report<R: Serialize + Send>(
     listener: &Listener,
     job: impl FnOnce() -> Result<R, JobError> + Send,
 ) -> PyResult<(String, Option<PyModel>)> {
-    let report = py.detach(job).map_err(|error| listener.error(error))?;
+    let report = attended(py, listener, job)?;
     Ok((to_json(&report)?, None))
 }
 
@@ -84,8 +87,53 @@ fn with_model<R: Serialize + Send>(
     listener: &Listener,
     job: impl FnOnce() -> Result<(AnyModel, R), JobError> + Send,
 ) -> PyResult<(String, Option<PyModel>)> {
-    let (model, report) = py.detach(job).map_err(|error| listener.error(error))?;
+    let (model, report) = attended(py, listener, job)?;
     Ok((to_json(&report)?, Some(PyModel::made(model))))
+}
+
+/// Runs a job on a thread of its own, while this one hears of signals: Python hears of them on its main thread alone, and
+/// jobs tell of their progress from threads of their own.
+fn attended<R: Send>(
+    py: Python<'_>,
+    listener: &Listener,
+    job: impl FnOnce() -> Result<R, JobError> + Send,
+) -> PyResult<R> {
+    const LOOK: Duration = Duration::from_millis(50);
+    let (ended, waiting) = (Mutex::new(false), Condvar::new());
+    let result = thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            // Also where the job panics.
+            let _ends = Ends(&ended, &waiting);
+            job()
+        });
+        loop {
+            let is_over = py.detach(|| {
+                let ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+                let waited = waiting.wait_timeout_while(ended, LOOK, |ended| !*ended);
+                *waited.unwrap_or_else(PoisonError::into_inner).0
+            });
+            if is_over {
+                return worker.join();
+            }
+            if let Err(error) = py.check_signals() {
+                listener.end(error);
+            }
+        }
+    });
+    match result {
+        Ok(result) => result.map_err(|error| listener.error(error)),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Says that a thread is done.
+struct Ends<'a>(&'a Mutex<bool>, &'a Condvar);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.1.notify_all();
+    }
 }
 
 /// Hears of progress, and of Ctrl-C.
@@ -96,6 +144,17 @@ struct Listener {
 }
 
 impl Listener {
+    /// Lets the job end with this error, unless another was first.
+    fn end(&self, error: PyErr) {
+        let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        raised.get_or_insert(error);
+    }
+
+    fn is_ended(&self) -> bool {
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        raised.is_some()
+    }
+
     fn error(&self, error: JobError) -> PyErr {
         let mut own = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
         match error {
@@ -110,25 +169,20 @@ impl Listener {
 
 impl Progress for Listener {
     fn step(&self, step: Step<'_>) -> ControlFlow<()> {
-        let told = Python::attach(|py| {
-            py.check_signals()?;
-            if let Some(callback) = &self.callback {
-                let (what, done, of) = match step {
-                    Step::Read(share) => ("read", share, Some(1.0)),
-                    Step::Epoch(epoch) => ("epochs", f64::from(epoch.epoch), None),
-                    Step::Trained { done, of } => ("trained", done as f64, Some(of as f64)),
-                };
-                callback.call1(py, (what, done, of))?;
+        if let Some(callback) = self.callback.as_ref().filter(|_| !self.is_ended()) {
+            let (what, done, of) = match step {
+                Step::Read(share) => ("read", share, Some(1.0)),
+                Step::Epoch(epoch) => ("epochs", f64::from(epoch.epoch), None),
+                Step::Trained { done, of } => ("trained", done as f64, Some(of as f64)),
+            };
+            let told = Python::attach(|py| callback.call1(py, (what, done, of)).map(drop));
+            if let Err(error) = told {
+                self.end(error);
             }
-            PyResult::Ok(())
-        });
-        match told {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
-                *raised = Some(error);
-                ControlFlow::Break(())
-            }
+        }
+        match self.is_ended() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
     }
 }

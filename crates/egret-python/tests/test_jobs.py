@@ -1,6 +1,7 @@
 """Evaluating, auditing, training and selecting from Python, beside the command."""
 
 import json
+import signal
 import sys
 
 import duckdb
@@ -239,6 +240,32 @@ def test_progress_is_told_and_can_end_the_job(sold):
 
     with pytest.raises(KeyboardInterrupt):
         egret.train(sold / "log.parquet", progress=stop)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_ctrl_c_ends_a_job_whose_work_is_on_other_threads():
+    chance, count = numpy.random.default_rng(5), 20_000
+    log = pyarrow.table(
+        {
+            "context": pyarrow.array(chance.random((count, 3)).tolist()),
+            "action": chance.random(count),
+            "density": numpy.ones(count),
+            "loss": chance.random(count),
+        }
+    )
+    heard = []
+
+    def listen(what, done, of):
+        if what == "trained" and not any(step[0] == "trained" for step in heard):
+            # On another thread, as the one that is heard of is the main one.
+            signal.raise_signal(signal.SIGINT)
+        heard.append((what, done, of))
+
+    with pytest.raises(KeyboardInterrupt):
+        egret.select(log, space=egret.Interval(0, 1), progress=listen)
+    # After an epoch of the first, not after all nine.
+    trained = [done for what, done, _ in heard if what == "trained"]
+    assert trained[0] == 0 and max(trained) < 9, heard
 
 
 def test_reports_are_drawn_by_matplotlib_or_as_svg(tmp_path, monkeypatch):

@@ -16,7 +16,8 @@ use crate::evaluation::{
 use crate::interval::{Confidence, IntervalKind};
 use crate::policy::{Policy, PolicyError};
 use crate::training::{
-    CandidateError, LearningError, SplitRows, Trained, TrainingCandidate, importance_weights,
+    CandidateError, Epoch, LearningError, SplitRows, Trained, Training, TrainingCandidate,
+    importance_weights,
 };
 use crate::weighted_events::WeightedEvents;
 
@@ -116,14 +117,15 @@ pub struct SelectionSettings<'a> {
 impl<A: ActionKind> Selection<A> {
     /// Trains all candidates on the training rows in parallel, and compares them on the test rows.
     ///
-    /// `on_trained` is called as each is done, in no order, and may break off. The result does not depend on threads.
+    /// `watch` is called after each epoch of each, and without one as each is done, in no order, and may break off. The
+    /// result does not depend on threads.
     pub fn new(
         spec: &ModelSpec,
         examples: &[Observed<Context, A>],
         parts: &SplitRows,
         candidates: &[TrainingCandidate],
         settings: SelectionSettings<'_>,
-        on_trained: impl Fn(&TrainingCandidate) -> ControlFlow<()> + Sync,
+        watch: impl Fn(&TrainingCandidate, Option<&Epoch>) -> ControlFlow<()> + Sync,
     ) -> Result<Self, SelectionError> {
         if parts.test.is_empty() {
             return Err(SelectionError::NothingToJudgeBy { rows: 0 });
@@ -131,15 +133,22 @@ impl<A: ActionKind> Selection<A> {
         let trained = candidates
             .par_iter()
             .map(|candidate| {
-                let trained = candidate.train(spec, examples, parts);
+                let trained = candidate.train_with(spec, examples, parts, |task, settings| {
+                    let mut training = Training::new(task, settings)?;
+                    while let Some(epoch) = training.epoch()? {
+                        if watch(candidate, Some(&epoch)).is_break() {
+                            return Ok(None);
+                        }
+                    }
+                    training.finish().map(Some)
+                });
                 let trained = trained.map_err(|error| SelectionError::Candidate {
                     name: candidate.name(),
                     error,
                 })?;
-                match on_trained(candidate) {
-                    ControlFlow::Continue(()) => Ok(trained),
-                    ControlFlow::Break(()) => Err(SelectionError::Cancelled),
-                }
+                trained
+                    .filter(|_| watch(candidate, None).is_continue())
+                    .ok_or(SelectionError::Cancelled)
             })
             .collect::<Result<Vec<_>, _>>()?;
         Self::judge(spec, examples, parts, candidates, trained, settings)

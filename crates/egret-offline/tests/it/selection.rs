@@ -92,7 +92,7 @@ fn select(log: &Log, candidates: &[TrainingCandidate], level: f64) -> Selection<
         seed: 5,
         largest_inverses: &[],
     };
-    Selection::new(&spec(), log, &parts(log), candidates, settings, |_| {
+    Selection::new(&spec(), log, &parts(log), candidates, settings, |_, _| {
         ControlFlow::Continue(())
     })
     .expect("judged")
@@ -232,7 +232,7 @@ fn one_that_no_row_speaks_of_does_not_win() {
         seed: 5,
         largest_inverses: &[],
     };
-    let alone = Selection::new(&spec(), &log, &parts(&log), &[sharp], settings, |_| {
+    let alone = Selection::new(&spec(), &log, &parts(&log), &[sharp], settings, |_, _| {
         ControlFlow::Continue(())
     });
     assert_eq!(
@@ -379,7 +379,7 @@ fn what_cannot_be_judged_is_refused() {
         largest_inverses: &[],
     };
     let run = |log: &Log, parts: &SplitRows, candidates: &[TrainingCandidate]| {
-        Selection::new(&spec(), log, parts, candidates, settings, |_| {
+        Selection::new(&spec(), log, parts, candidates, settings, |_, _| {
             ControlFlow::Continue(())
         })
         .err()
