@@ -35,6 +35,7 @@ pub mod go_on;
 pub mod head;
 mod log_reader;
 mod log_source;
+mod logging_models;
 pub mod merge;
 mod onnx;
 mod policy_spec;

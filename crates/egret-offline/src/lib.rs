@@ -45,7 +45,7 @@ pub use numerals::thousands;
 pub use policy::{
     BestOf, Candidate, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, KernelShape,
     PointPolicy, Policy, PolicyBuffers, PolicyError, PolicySeed, UniformPolicy, expected_loss,
-    geometric_bandwidths, slope,
+    geometric_bandwidths, slope, truncated_means,
 };
 pub use selection::{
     CandidateStanding, Entry, HeldOutValue, Selection, SelectionError, SelectionSettings,
@@ -56,4 +56,4 @@ pub use training::{
     Training, TrainingCandidate, TrainingMethod, TrainingSettings, TrainingTask, UnknownPolicy,
     Validation,
 };
-pub use weighted_events::{WeightedEvents, WeightedEventsError};
+pub use weighted_events::{TRUNCATIONS, TruncatedMeans, WeightedEvents, WeightedEventsError};

@@ -6,6 +6,7 @@
 /// | `weights`          | w = q/p     | [0, ∞)  | importance weight: the policy's density over the logged one; E w = 1 |
 /// | `predicted`        | f̂(x, a)     | [0, 1]  | predicted loss of the logged action                                 |
 /// | `policy_predicted` | E_q f̂(x, ·) | [0, ∞)  | the policy's predicted loss, or an unbiased estimate of it          |
+/// | `truncated`        |             |         | see [`TruncatedMeans`]                                              |
 /// | `weight_bounds`    | B           | [w, ∞]  | what w could not exceed, whatever the action; known before it was drawn |
 /// | `event_weights`    | h           | (0, ∞)  | how much the event counts; known before its action was drawn, or 1/P(the event was kept) |
 ///
@@ -20,10 +21,28 @@ pub struct WeightedEvents<'a> {
     pub predicted: Option<&'a [f64]>,
     /// E_q f̂(x, ·): estimators that use a model need it.
     pub policy_predicted: Option<&'a [f64]>,
+    /// Means of predictions that large weights are cut off from: they narrow betting intervals.
+    pub truncated: Option<TruncatedMeans<'a>>,
     /// B; ∞ where they are absent. They must not depend on what was drawn to estimate w: an estimated z has no part in them.
     pub weight_bounds: Option<&'a [f64]>,
     /// h; 1 where they are absent.
     pub event_weights: Option<&'a [f64]>,
+}
+
+/// Where w·f̂ is cut off in [`TruncatedMeans`].
+pub const TRUNCATIONS: [f64; 8] = [1.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+/// E min(w·f̂, k) and E min(w·(1 − f̂), k) over the actions that the logging policy might have played, for each k of
+/// [`TRUNCATIONS`]: one column for each. Or unbiased estimates of them, which must not depend on the action that it did play.
+///
+/// The policy that made the log must be known for that, over all actions or as draws: [`truncated_means`](crate::truncated_means)
+/// takes them from decisions that its model makes again.
+#[derive(Debug, Clone, Copy)]
+pub struct TruncatedMeans<'a> {
+    /// E min(w·f̂, k).
+    pub below: [&'a [f64]; TRUNCATIONS.len()],
+    /// E min(w·(1 − f̂), k).
+    pub above: [&'a [f64]; TRUNCATIONS.len()],
 }
 
 impl WeightedEvents<'_> {
@@ -43,6 +62,10 @@ impl WeightedEvents<'_> {
         // Far beyond anything sensible, and squares still add up to finite numbers.
         let finite = 0.0..=1e100;
         let positive = 1e-30..=1e30;
+        let largest = 0.0..=TRUNCATIONS[TRUNCATIONS.len() - 1];
+        let truncated = self.truncated.iter();
+        let truncated = truncated.flat_map(|means| means.below.into_iter().chain(means.above));
+        let truncated = truncated.map(|column| ("truncated", Some(column), &largest, "[0, 256]"));
         for (name, column, allowed, expected) in [
             ("loss", Some(self.losses), &one, "[0, 1]"),
             ("weight", Some(self.weights), &finite, "[0, 1e100]"),
@@ -65,7 +88,10 @@ impl WeightedEvents<'_> {
                 &positive,
                 "[1e-30, 1e30]",
             ),
-        ] {
+        ]
+        .into_iter()
+        .chain(truncated)
+        {
             let Some(column) = column else { continue };
             if column.len() != self.len() {
                 return Err(WeightedEventsError::Length {
@@ -128,6 +154,7 @@ pub(crate) fn all_within(values: &[f64], low: f64, high: f64) -> bool {
 pub(crate) struct Present {
     pub(crate) predicted: bool,
     pub(crate) policy_predicted: bool,
+    pub(crate) truncated: bool,
 }
 
 impl Present {
@@ -135,6 +162,7 @@ impl Present {
         Self {
             predicted: events.predicted.is_some(),
             policy_predicted: events.policy_predicted.is_some(),
+            truncated: events.truncated.is_some(),
         }
     }
 
@@ -146,6 +174,7 @@ impl Present {
                 self.policy_predicted,
                 other.policy_predicted,
             ),
+            ("truncated", self.truncated, other.truncated),
         ] {
             if ours != theirs {
                 return Err(WeightedEventsError::Unequal { name });

@@ -90,6 +90,10 @@ pub struct OpeArgs {
     /// Predictions of outcomes without a model at hand: each event is predicted by one that learns from the events before it
     #[arg(long)]
     fit: bool,
+    /// The model that made the log, from before its first event: decisions are made again with it, which narrows betting
+    /// intervals of dr; may be given many times
+    #[arg(long, value_name = "FILE")]
+    logged_by: Vec<PathBuf>,
     /// Weigh each event by tau/(tau + gamma), known before its action is drawn: less variance where gamma grows
     #[arg(long)]
     stabilize: bool,
@@ -137,6 +141,8 @@ Examples, after `egret demo`:
   egret ope egret-demo/log.parquet --policy uniform
   egret ope egret-demo/log.parquet -p blind=uniform -p best-of:m=16,model=egret-demo/halfway.egret \\
         --model egret-demo/halfway.egret --from-seq 10000 --stabilize --against blind --plot policies.html
+  egret ope egret-demo/log.parquet -p uniform --model egret-demo/halfway.egret --from-seq 10000 \\
+        --logged-by egret-demo/start.egret
   egret ope egret-demo/log.parquet -p uniform --against logged --by segment --quantiles 0.5,0.9
   egret ope egret-demo/log.parquet -p column:q_rule --estimators ips,snips --intervals betting --json";
 
@@ -198,6 +204,17 @@ fn request(args: &OpeArgs) -> Result<EvaluateRequest> {
         "--fit, --model and --predicted have no effect on these --estimators: add dr or dm, or leave them out"
     );
     ensure!(
+        args.logged_by.is_empty() || model.is_some(),
+        "--logged-by narrows the betting intervals of dr, which needs predictions of a model: add --fit or --model FILE, or leave \
+         it out"
+    );
+    ensure!(
+        args.logged_by.is_empty()
+            || (args.intervals.contains(&IntervalKind::Betting)
+                && (args.estimators.is_empty() || args.estimators.contains(&Estimator::Dr))),
+        "--logged-by has no effect without betting intervals of dr: add betting to --intervals and dr to --estimators, or leave it out"
+    );
+    ensure!(
         1 < args.policies.len()
             || args.against.as_ref() != args.policies.first().map(|policy| &policy.name),
         "--against compares policies, and there is one: add another with --policy"
@@ -251,6 +268,7 @@ fn request(args: &OpeArgs) -> Result<EvaluateRequest> {
         quantiles: args.quantiles.clone(),
         worst: args.worst.clone(),
         predictions: model.or_else(|| args.predicted.clone().map(Predictions::Column)),
+        logged_by: args.logged_by.clone(),
         stabilize: args.stabilize,
         weight_bound: args.weight_bound,
         replicates: args.replicates.unwrap_or(defaults.replicates),

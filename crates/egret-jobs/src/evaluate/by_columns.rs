@@ -36,6 +36,7 @@ pub(super) fn evaluate(
             Q::Column(_) => None,
         },
         predicted: !predicted || own.is_some(),
+        truncated: false,
     });
     let tally = Tally::new(checked, known.collect(), checked.against)?;
     let mut tally = tally.with_distributions(checked);

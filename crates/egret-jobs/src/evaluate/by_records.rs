@@ -3,9 +3,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egret::{
-    ActionKind, AnyModel, Context, Density, DensityKind, GammaSchedule, Interval, Item, ItemSet,
-    LineMeasure, Loss, MixedAction, Model, Objective, ReferenceMeasure, Settings, Space, Vector,
-    for_kind,
+    ActionKind, AnyModel, Context, Decision, Density, DensityKind, GammaSchedule, Interval, Item,
+    ItemSet, LineMeasure, Loss, MixedAction, Model, Objective, ReferenceMeasure, Settings, Space,
+    Vector, for_kind,
 };
 use egret_log::{Mode, Record};
 use egret_offline::{
@@ -14,8 +14,10 @@ use egret_offline::{
 };
 use rayon::prelude::*;
 
+use super::decided_again::DecidedAgain;
 use super::density::{
     AroundColumn, Event, LoggedDensity, OfColumns, OfLog, OfMeasure, OfPolicy, Predictor, Problem,
+    Truncated,
 };
 use super::fitted::Fitted;
 use super::further_outcome::OutcomeTally;
@@ -380,9 +382,16 @@ impl Scan<'_> {
         progress: &dyn Progress,
     ) -> Result<EvaluateReport, JobError> {
         let absent = matches!(predicted, Predicted::By(Predictor::Absent));
+        let modelled = !matches!(
+            predicted,
+            Predicted::By(Predictor::Absent | Predictor::Column(_))
+        );
+        let (files, seed) = (&self.checked.request.logged_by, self.checked.request.seed);
+        let mut again = DecidedAgain::<A>::new(files, self.space.as_ref(), seed)?;
         let known = ready.iter().map(|one| Known {
             largest: one.density.largest(),
             predicted: absent || one.density.predicts(),
+            truncated: modelled && again.is_some() && one.density.tells_all(),
         });
         let (known, against): (Vec<Known>, _) = (known.collect(), self.against(ready)?);
         let request = self.checked.request;
@@ -397,7 +406,7 @@ impl Scan<'_> {
         let mut events = WeightedBatch::new(ready.len());
         let mut fitted = None;
         loop {
-            let batch = self.next_batch(&mut log, &mut tally, progress)?;
+            let batch = self.next_batch(&mut log, &mut again, &mut tally, progress)?;
             if batch.is_empty() {
                 break;
             }
@@ -482,12 +491,13 @@ impl Scan<'_> {
     }
 
     /// The next events that can be weighed; empty at the end of the log.
-    fn next_batch(
+    fn next_batch<A: ActionKind>(
         &self,
         log: &mut LogReader,
+        again: &mut Option<DecidedAgain<A>>,
         tally: &mut Tally,
         progress: &dyn Progress,
-    ) -> Result<Vec<Used>, JobError> {
+    ) -> Result<Vec<Used<A>>, JobError> {
         let request = self.checked.request;
         let asked = request.from_seq.unwrap_or(0)..request.to_seq.unwrap_or(u64::MAX);
         let by_seq = request.from_seq.is_some() || request.to_seq.is_some();
@@ -496,6 +506,11 @@ impl Scan<'_> {
             let Some((place, record)) = log.next(progress)? else {
                 break;
             };
+            let row = log.rows() - 1;
+            let mut again = |wanted| match again {
+                Some(again) => again.observe((row, &place, &record), wanted),
+                None => Ok(Vec::new()),
+            };
             if by_seq {
                 let left_out = match record.seq {
                     None => Some(&mut tally.left_out.without_seq),
@@ -503,12 +518,14 @@ impl Scan<'_> {
                 };
                 if let Some(count) = left_out {
                     *count += 1;
+                    again(false)?;
                     continue;
                 }
             }
             self.check_space(&place, &record)?;
             let Some(loss) = record.loss else {
                 tally.left_out.without_loss += 1;
+                again(false)?;
                 continue;
             };
             if record.mode == Some(Mode::Apprentice) {
@@ -519,8 +536,10 @@ impl Scan<'_> {
                 tally.left_out.point_masses += 1;
             }
             self.note_training(&record, loss, &mut tally.left_out);
+            let again = again(true)?;
             batch.push(Used {
-                row: log.rows() - 1,
+                row,
+                again,
                 place,
                 record,
                 loss,
@@ -576,7 +595,11 @@ impl Scan<'_> {
     }
 
     /// A model that is to learn from the log, before it has.
-    fn fitted<A: ActionKind>(&self, space: &Space, first: &[Used]) -> Result<Fitted<A>, JobError> {
+    fn fitted<A: ActionKind>(
+        &self,
+        space: &Space,
+        first: &[Used<A>],
+    ) -> Result<Fitted<A>, JobError> {
         let contexts = first.iter().map(|used| &used.record.context);
         Fitted::new(space, self.objective, self.checked.request.seed, contexts)
     }
@@ -585,7 +608,7 @@ impl Scan<'_> {
         &self,
         ready: &[Ready<'_, A>],
         predictor: Predictor<'_, A>,
-        batch: &[Used],
+        batch: &[Used<A>],
         events: &mut WeightedBatch,
     ) -> Result<(), JobError> {
         let weighed = batch
@@ -604,7 +627,7 @@ impl Scan<'_> {
         &self,
         ready: &[Ready<'_, A>],
         predictor: Predictor<'_, A>,
-        used: &Used,
+        used: &Used<A>,
         buffers: &mut PolicyBuffers<A>,
     ) -> Result<Weighed, JobError> {
         let problem = |problem: Problem| problem.at(&used.place);
@@ -621,13 +644,18 @@ impl Scan<'_> {
                 event: used.row,
             },
             predictor,
+            again: &used.again,
         };
         let policies = ready
             .iter()
             .map(|one| {
                 let answer = one.density.answer(&event, buffers).map_err(problem)?;
                 let predicted = answer.predicted.map(|loss| self.objective.share(loss));
-                Ok((answer.likely.weight(logged), predicted))
+                Ok(WeighedFor {
+                    weight: answer.likely.weight(logged),
+                    predicted,
+                    truncated: answer.truncated,
+                })
             })
             .collect::<Result<_, JobError>>()?;
         Ok(Weighed {
@@ -701,12 +729,14 @@ fn stabilizer(record: &Record) -> Result<f64, &'static str> {
 }
 
 /// A record that can be weighed.
-struct Used {
+struct Used<A: ActionKind> {
     /// Its place in the log, from 0.
     row: u64,
     place: Place,
     record: Record,
     loss: Loss,
+    /// Its decision, made again; empty where that is not asked for.
+    again: Vec<Decision<A>>,
 }
 
 /// One event as every policy weighs it.
@@ -717,7 +747,14 @@ struct Weighed {
     event_weight: Option<f64>,
     kappa: Option<f64>,
     largest_inverse: f64,
-    policies: Vec<(f64, Option<f64>)>,
+    policies: Vec<WeighedFor>,
+}
+
+/// As one policy weighs it.
+struct WeighedFor {
+    weight: f64,
+    predicted: Option<f64>,
+    truncated: Option<Truncated>,
 }
 
 impl Weighed {
@@ -727,9 +764,14 @@ impl Weighed {
         events.event_weights.extend(self.event_weight);
         events.kappas.extend(self.kappa);
         events.largest_inverses.push(self.largest_inverse);
-        for ((weights, own), (weight, predicted)) in events.policies.iter_mut().zip(self.policies) {
-            weights.push(weight);
-            own.extend(predicted);
+        let columns = events.policies.iter_mut().zip(&mut events.truncated);
+        for (((weights, own), columns), policy) in columns.zip(self.policies) {
+            weights.push(policy.weight);
+            own.extend(policy.predicted);
+            let columns = columns.iter_mut().flatten();
+            for (column, mean) in columns.zip(policy.truncated.iter().flatten().flatten()) {
+                column.push(*mean);
+            }
         }
     }
 }

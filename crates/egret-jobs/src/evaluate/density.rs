@@ -1,6 +1,8 @@
-use egret::{Action, Context, Learner, Objective};
+use egret::{Action, Context, Decision, Learner, Objective};
 use egret_log::Record;
-use egret_offline::{Kernel, Policy, PolicyBuffers, PolicySeed, expected_loss};
+use egret_offline::{
+    Kernel, Policy, PolicyBuffers, PolicySeed, TRUNCATIONS, expected_loss, truncated_means,
+};
 
 use crate::error::{JobError, Place};
 
@@ -11,7 +13,12 @@ pub(super) struct Answer {
     pub likely: Likely,
     /// E_q f̂(x, ·), where there is an f̂.
     pub predicted: Option<f64>,
+    /// Means over the decisions that were made again, where there are some.
+    pub truncated: Option<Truncated>,
 }
+
+/// The truncated means of one event: with f̂, and with 1 − f̂.
+pub(super) type Truncated = [[f64; TRUNCATIONS.len()]; 2];
 
 /// How likely a policy is to play a logged action.
 #[derive(Debug, Clone, Copy)]
@@ -97,6 +104,11 @@ pub(super) trait LoggedDensity<A: Action>: Send + Sync {
     /// What q or w does not exceed, if there is a bound.
     fn largest(&self) -> Option<Largest>;
 
+    /// Whether q is known at other actions than the logged ones.
+    fn tells_all(&self) -> bool {
+        false
+    }
+
     /// Whether E_q f̂ is known, where there is an f̂.
     fn predicts(&self) -> bool {
         true
@@ -120,6 +132,8 @@ pub(super) struct Event<'a, A: Action> {
     pub seed: PolicySeed,
     /// f̂, if estimators need it.
     pub predictor: Predictor<'a, A>,
+    /// The log's decision, made again.
+    pub again: &'a [Decision<A>],
 }
 
 /// Where predictions come from.
@@ -153,6 +167,37 @@ impl<A: Action> Event<'_, A> {
                 Ok(Some(predicted.map_err(|error| error.to_string())?[0]))
             }
         }
+    }
+
+    /// Truncated means for a policy with these densities, where decisions were made again and f̂ is known for all actions.
+    fn truncated(
+        &self,
+        mut density: impl FnMut(PolicySeed, &A) -> Result<f64, String>,
+    ) -> Result<Option<Truncated>, Problem> {
+        let Predictor::Model(model) = self.predictor else {
+            return Ok(None);
+        };
+        if self.again.is_empty() {
+            return Ok(None);
+        }
+        let actions: Vec<A> = self
+            .again
+            .iter()
+            .map(|again| again.action.clone())
+            .collect();
+        let predicted = model.predict(&self.record.context, &actions);
+        let predicted = predicted.map_err(|error| error.to_string())?;
+        let mut weights = Vec::with_capacity(actions.len());
+        for (time, again) in self.again.iter().enumerate() {
+            weights.push(match again.propensity.density() {
+                Some(logged) => {
+                    density(self.seed.again(time as u64), &again.action)? / logged.get()
+                }
+                None => 0.0,
+            });
+        }
+        let shares = predicted.into_iter().map(|loss| self.objective.share(loss));
+        Ok(Some(truncated_means(weights.into_iter().zip(shares))))
     }
 
     /// The loss of a prediction in a column, which is in the units of the objective.
@@ -225,11 +270,19 @@ impl<A: Action> LoggedDensity<A> for OfPolicy<'_, A> {
         Ok(Answer {
             likely: Likely::Density(density.map_err(|error| error.to_string())?),
             predicted,
+            truncated: event.truncated(|seed, action| {
+                let density = policy.density(seed, x, action, buffers);
+                density.map_err(|error| error.to_string())
+            })?,
         })
     }
 
     fn largest(&self) -> Option<Largest> {
         self.policy.largest_density().map(Largest::Density)
+    }
+
+    fn tells_all(&self) -> bool {
+        true
     }
 
     fn caveat(&self) -> Option<String> {
@@ -245,6 +298,7 @@ impl<A: Action> LoggedDensity<A> for OfMeasure {
         Ok(Answer {
             likely: Likely::Density(1.0),
             predicted: None,
+            truncated: None,
         })
     }
 
@@ -262,6 +316,7 @@ impl<A: Action> LoggedDensity<A> for OfLog {
         Ok(Answer {
             likely: Likely::AsLogged,
             predicted: event.predicted()?,
+            truncated: None,
         })
     }
 
@@ -296,6 +351,7 @@ impl<A: Action> LoggedDensity<A> for OfColumns {
         Ok(Answer {
             likely: Likely::Density(self.unit * density),
             predicted,
+            truncated: None,
         })
     }
 
@@ -352,11 +408,19 @@ impl LoggedDensity<f64> for AroundColumn {
                 );
             }
         };
-        let density = kernel.density(center, *event.action);
+        let density = |action: f64| {
+            let density = kernel.density(center, action);
+            density.map_err(|error| error.to_string())
+        };
         Ok(Answer {
-            likely: Likely::Density(density.map_err(|error| error.to_string())?),
+            likely: Likely::Density(density(*event.action)?),
             predicted,
+            truncated: event.truncated(|_, &action| density(action))?,
         })
+    }
+
+    fn tells_all(&self) -> bool {
+        true
     }
 
     fn largest(&self) -> Option<Largest> {

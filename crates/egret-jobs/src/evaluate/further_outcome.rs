@@ -68,6 +68,7 @@ impl<'a> OutcomeTally<'a> {
     ) -> Result<Self, JobError> {
         let unpredicted = known.iter().map(|known| Known {
             predicted: false,
+            truncated: false,
             ..*known
         });
         let tally = Tally::new(checked, unpredicted.collect(), against)?;

@@ -8,6 +8,7 @@
 
 mod by_columns;
 mod by_records;
+mod decided_again;
 mod density;
 mod distribution_row;
 mod fitted;
@@ -72,6 +73,9 @@ pub struct EvaluateRequest {
     pub worst: Vec<f64>,
     /// Predictions of outcomes, for dm, dr and their kin.
     pub predictions: Option<Predictions>,
+    /// The models that made the log, above all the one from before its first event; those between are learned from the log. Each
+    /// decision is then made again, several times, which narrows the betting intervals of dr.
+    pub logged_by: Vec<PathBuf>,
     /// Weigh each event by τ/(τ + γ), known before its action is drawn: less variance where γ grows.
     pub stabilize: bool,
     /// A known upper bound on importance weights. Empirical Bernstein needs it; betting on dr needs it, or the log's own
@@ -116,6 +120,7 @@ impl Default for EvaluateRequest {
             quantiles: Vec::new(),
             worst: Vec::new(),
             predictions: None,
+            logged_by: Vec::new(),
             stabilize: false,
             weight_bound: None,
             replicates: 200,
@@ -199,6 +204,17 @@ impl<'a> Checked<'a> {
         if policies.is_empty() {
             return Err(JobError::request("policies", "name at least one"));
         }
+        if !request.logged_by.is_empty()
+            && (request.log.estimate_density
+                || !matches!(
+                    request.predictions,
+                    Some(Predictions::Model(_) | Predictions::Fit)
+                ))
+        {
+            let problem = "it narrows the betting intervals of dr, which needs logged densities and predictions: give --model \
+                           FILE or --fit too";
+            return Err(JobError::request("logged_by", problem));
+        }
         if request.draws == 0 {
             return Err(JobError::request("draws", "0: give 1 or more"));
         }
@@ -237,6 +253,7 @@ impl<'a> Checked<'a> {
                 intervals: intervals(request),
                 weight_bound: request.weight_bound,
                 event_bounds: false,
+                truncated: false,
                 replicates: request.replicates,
                 seed: request.seed,
             },

@@ -28,6 +28,8 @@ pub(super) struct Tally {
     largest: Vec<Option<Largest>>,
     against: Option<usize>,
     draws_histograms: bool,
+    /// What event weights are counted in.
+    unit: Option<f64>,
     /// Σ κ over the events that tell it, and how many they are.
     kappa: (f64, u64),
 }
@@ -58,6 +60,8 @@ pub(super) struct Known {
     pub largest: Option<Largest>,
     /// Whether E_q f̂ is known, where there is an f̂.
     pub predicted: bool,
+    /// Whether truncated means are.
+    pub truncated: bool,
 }
 
 impl Tally {
@@ -74,6 +78,7 @@ impl Tally {
             .map(|known| {
                 let mut plan = Plan {
                     event_bounds: known.largest.is_some(),
+                    truncated: known.truncated,
                     ..plan.clone()
                 };
                 if !known.predicted {
@@ -109,6 +114,7 @@ impl Tally {
             pass_probs: PassProbs::default(),
             against,
             draws_histograms: checked.request.histograms,
+            unit: None,
             kappa: (0.0, 0),
         })
     }
@@ -126,6 +132,7 @@ impl Tally {
         if events.shares.is_empty() {
             return Ok(());
         }
+        self.unit = events.scale_event_weights(self.unit);
         events.bound(&self.largest);
         for (policy, evaluation) in self.evaluations.iter_mut().enumerate() {
             evaluation.observe(&events.of(policy))?;

@@ -1,4 +1,4 @@
-use egret_offline::{PairedEvents, WeightedEvents};
+use egret_offline::{PairedEvents, TRUNCATIONS, TruncatedMeans, WeightedEvents};
 
 use super::density::Largest;
 
@@ -21,7 +21,12 @@ pub(super) struct WeightedBatch {
     pub policies: Vec<(Vec<f64>, Vec<f64>)>,
     /// For each policy what w could not exceed, if its density has a bound.
     pub bounds: Vec<Vec<f64>>,
+    /// For each policy its truncated means, where decisions were made again.
+    pub truncated: Vec<TruncatedColumns>,
 }
+
+/// The columns of [`TruncatedMeans`].
+pub(super) type TruncatedColumns = [[Vec<f64>; TRUNCATIONS.len()]; 2];
 
 impl WeightedBatch {
     /// Room for so many policies.
@@ -29,6 +34,7 @@ impl WeightedBatch {
         Self {
             policies: vec![Default::default(); policies],
             bounds: vec![Vec::new(); policies],
+            truncated: vec![Default::default(); policies],
             ..Self::default()
         }
     }
@@ -43,9 +49,11 @@ impl WeightedBatch {
             largest_inverses,
             policies,
             bounds,
+            truncated,
         } = self;
         let columns = [shares, predicted, event_weights, kappas, largest_inverses];
-        for column in columns.into_iter().chain(bounds) {
+        let truncated = truncated.iter_mut().flatten().flatten();
+        for column in columns.into_iter().chain(bounds).chain(truncated) {
             column.clear();
         }
         for (weights, policy_predicted) in policies {
@@ -71,6 +79,11 @@ impl WeightedBatch {
                 .map(|(weights, predicted)| (of(weights), of(predicted)))
                 .collect(),
             bounds: vec![Vec::new(); self.policies.len()],
+            truncated: self
+                .truncated
+                .iter()
+                .map(|sides| sides.each_ref().map(|columns| columns.each_ref().map(of)))
+                .collect(),
         }
     }
 
@@ -80,7 +93,22 @@ impl WeightedBatch {
         for (_, predicted) in &mut self.policies {
             predicted.clear();
         }
+        for column in self.truncated.iter_mut().flatten().flatten() {
+            column.clear();
+        }
         self
+    }
+
+    /// Divides event weights by a unit: by default the power of two at or below the first of them, which is returned for the
+    /// events that follow. Estimates do not depend on it, to the bit; bets are chosen for event weights around 1.
+    pub(super) fn scale_event_weights(&mut self, unit: Option<f64>) -> Option<f64> {
+        const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+        let first = self.event_weights.first();
+        let unit = unit.or_else(|| first.map(|h| f64::from_bits(h.to_bits() & EXPONENT)));
+        for h in &mut self.event_weights {
+            *h /= unit.unwrap_or(1.0);
+        }
+        unit
     }
 
     /// Makes the bounds of the policies, from the largest density or weight of each.
@@ -103,6 +131,7 @@ impl WeightedBatch {
             weights,
             predicted: self.optional(&self.predicted),
             policy_predicted: self.optional(policy_predicted),
+            truncated: self.truncated_means(policy),
             weight_bounds: self.optional(&self.bounds[policy]),
             event_weights: self.optional(&self.event_weights),
         }
@@ -131,6 +160,15 @@ impl WeightedBatch {
             },
             event_weights: one.event_weights,
         }
+    }
+
+    fn truncated_means(&self, policy: usize) -> Option<TruncatedMeans<'_>> {
+        let [below, above] = &self.truncated[policy];
+        self.optional(&below[0])?;
+        Some(TruncatedMeans {
+            below: below.each_ref().map(|column| &column[..]),
+            above: above.each_ref().map(|column| &column[..]),
+        })
     }
 
     fn optional<'a>(&self, column: &'a [f64]) -> Option<&'a [f64]> {

@@ -8,8 +8,8 @@ use egret_log::{Record, Time};
 use serde_json::json;
 
 use crate::{
-    assert_cancelled, assert_place, assert_report, assert_request, json_of, learned_log, log, read,
-    restarted, spoil, write,
+    assert_cancelled, assert_place, assert_report, assert_request, json_of, learned_log,
+    learned_log_of, log, read, restarted, spoil, write,
 };
 
 fn request(log: &Path, model: Option<&PathBuf>) -> AuditRequest {
@@ -215,10 +215,22 @@ fn changed(all: &[Record], change: impl Fn(usize, f64, f64) -> (f64, f64)) -> Ve
         let density = record.propensity().density().expect("drawn").get();
         let action = record.number("action").expect("a number");
         let (action, density) = change(place, action, density);
-        let feature = record.context.as_dense().expect("dense")[0];
-        let mut other = bare(feature, action, density);
+        let propensity = Propensity::Density(Density::new(density).expect("positive"));
+        let x = record.context.clone();
+        let mut other = match record.decision::<f64>() {
+            Ok(decision) => {
+                let changed = egret::Decision {
+                    action,
+                    propensity,
+                    ..decision
+                };
+                Record::new(x, &changed)
+            }
+            Err(_) => Record::bare(x, action.into(), propensity),
+        };
         (other.seq, other.time, other.loss) = (record.seq, record.time, record.loss);
         (other.event_id, other.mu) = (record.event_id.clone(), record.mu.clone());
+        other.mode = record.mode;
         other
     };
     all.iter().enumerate().map(one).collect()
@@ -376,24 +388,37 @@ fn how_soon_faults_of_densities_are_found() {
         records
     };
     println!(
-        "| fault | densities alone | with a least density | with features and mu |\n|---|---|---|---|"
+        "| fault | densities alone | with a least density | with features and mu | with the model |\n|---|---|---|---|---|"
     );
+    // A log of a model that learns, with what is needed to replay it; and whether, and when, a fault is found with the model.
+    let learned = |fault: usize, events: u64| {
+        let (_folder, file, start) = learned_log(events);
+        let right = read(&file);
+        let records = faults(&right).swap_remove(fault).1;
+        write(&file, &records);
+        audited(&file, Some(&start)).findings
+    };
     let names: Vec<&str> = faults(&density_only(2_000, 0))
         .iter()
         .map(|fault| fault.0)
         .collect();
     for (place, name) in names.iter().enumerate() {
         let mut cells = Vec::new();
-        for setting in 0..3 {
+        for setting in 0..4 {
+            // The log of the model is the same each time.
+            let logs = if setting == 3 { 1 } else { logs };
             let mut when: Vec<u64> = (0..logs)
                 .map(|seed| {
                     let (_, records, _) = faults(&density_only(events, seed)).swap_remove(place);
                     let least = (setting == 1).then_some(0.5);
                     let found = match setting {
                         2 => findings_of(&records, None),
+                        3 => learned(place, events),
                         _ => findings_of(&alone(&records), least),
                     };
-                    match (found.alarm, found.together.alarm_at) {
+                    let replayed = found.replay.first_differences.first();
+                    let at = replayed.map(|first| first.at).or(found.together.alarm_at);
+                    match (found.alarm, at) {
                         (true, Some(at)) => at,
                         (true, None) => u64::MAX - 1,
                         (false, _) => u64::MAX,
@@ -414,6 +439,14 @@ fn how_soon_faults_of_densities_are_found() {
         (0..400).filter(|&seed| findings_of(&density_only(1_000, 5_000 + seed), Some(0.5)).alarm);
     println!(
         "{} of 400 right logs of 1,000 events were accused",
+        accused.count()
+    );
+    let accused = (0..400).filter(|&seed| {
+        let (_folder, file, start) = learned_log_of(300, seed);
+        audited(&file, Some(&start)).findings.alarm
+    });
+    println!(
+        "{} of 400 right logs of 300 events, with the model, were accused",
         accused.count()
     );
 }

@@ -7,6 +7,7 @@ mod decide;
 mod estimated_density;
 mod evaluate;
 mod evaluate_fit;
+mod evaluate_logged_by;
 mod evaluate_parts;
 mod head;
 mod limits;
@@ -49,7 +50,11 @@ fn space() -> Space {
 
 /// A model over [0, 1] that has learned nothing.
 fn fresh() -> Model<f64> {
-    let settings = Settings::default().with_seed(7);
+    fresh_of(7)
+}
+
+fn fresh_of(seed: u64) -> Model<f64> {
+    let settings = Settings::default().with_seed(seed);
     Model::with_settings(Interval::new(0.0, 1.0).expect("an interval"), 2, settings)
         .expect("a model")
 }
@@ -119,11 +124,16 @@ fn log(name: &str, rows: u64) -> (TempDir, PathBuf) {
 
 /// A log of a model that learns, and the model before its first event.
 fn learned_log(rows: u64) -> (TempDir, PathBuf, PathBuf) {
+    learned_log_of(rows, 7)
+}
+
+/// The same with another seed.
+fn learned_log_of(rows: u64, seed: u64) -> (TempDir, PathBuf, PathBuf) {
     let folder = folder();
     let [file, start] = ["log.parquet", "start.egret"].map(|name| folder.path().join(name));
-    fs::write(&start, fresh().save()).expect("written");
+    fs::write(&start, fresh_of(seed).save()).expect("written");
     let writer = Writer::create(&file, Format::Parquet).expect("a folder to write to");
-    let mut own = DecisionLoop::with_log(fresh(), writer);
+    let mut own = DecisionLoop::with_log(fresh_of(seed), writer);
     for event in 0..rows {
         let decision = own.decide(x(event)).expect("an action");
         own.learn(event, loss(event, decision.action))

@@ -19,7 +19,7 @@ use clap::Parser;
 use egret_lab::{Encoding, Supervised};
 use egret_offline::{
     Confidence, Estimator, Evaluation, Hyperparameter, IntervalKind, Plan, PolicyBuffers,
-    PolicySeed, WeightedEvents, expected_loss,
+    PolicySeed, TRUNCATIONS, TruncatedMeans, WeightedEvents, expected_loss, truncated_means,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -114,6 +114,11 @@ fn outcomes(data: &Supervised, log: Log, seed: u64) -> Result<Vec<Outcome>> {
     for event in &world.events {
         predicted.extend(world.model().predict(event.x, &[event.decision.action])?);
     }
+    let mut again_predicted = Vec::with_capacity(world.events.len());
+    for event in &world.events {
+        let actions: Vec<f64> = event.again.iter().map(|again| again.action).collect();
+        again_predicted.push(world.model().predict(event.x, &actions)?);
+    }
     let losses: Vec<f64> = world.events.iter().map(|event| event.loss).collect();
     // γ of the paper's schedule grows, and with it the spread of late weights.
     let event_weights: Option<Vec<f64>> = (log == Log::Paper).then(|| {
@@ -122,12 +127,18 @@ fn outcomes(data: &Supervised, log: Log, seed: u64) -> Result<Vec<Outcome>> {
             .map(|played| played.tau / (played.tau + played.gamma))
             .collect()
     });
+    // Bets are chosen for event weights around 1.
+    let event_weights = event_weights.map(|weights| {
+        let first = weights[0];
+        weights.into_iter().map(|h| h / first).collect::<Vec<f64>>()
+    });
     let mut outcomes = Vec::new();
     for (name, policy) in world.policies(&other)? {
         let truth = world.truth(&*policy, seed)?;
         let (mut correct, mut as_if_1) = (Vec::new(), Vec::new());
         let (mut policy_predicted, mut bounds) = (Vec::new(), Vec::new());
-        for event in &world.events {
+        let mut truncated: [[Vec<f64>; TRUNCATIONS.len()]; 2] = Default::default();
+        for (event, fhats) in world.events.iter().zip(&again_predicted) {
             let seed = PolicySeed {
                 seed,
                 event: event.decision.event,
@@ -141,6 +152,17 @@ fn outcomes(data: &Supervised, log: Log, seed: u64) -> Result<Vec<Outcome>> {
                 .largest_density()
                 .zip(decision.largest_inverse_density);
             bounds.extend(most.map(|(density, inverse)| density * inverse));
+            let mut again = Vec::with_capacity(event.again.len());
+            for ((time, made), &fhat) in (0..).zip(&event.again).zip(fhats) {
+                let q = policy.density(seed.again(time), event.x, &made.action, &mut buffers)?;
+                let p = made.propensity.density().context("a density")?;
+                again.push((q / p.get(), fhat));
+            }
+            let means = truncated_means(again.into_iter());
+            let columns = truncated.iter_mut().flatten();
+            for (column, mean) in columns.zip(means.into_iter().flatten()) {
+                column.push(mean);
+            }
             policy_predicted.push(expected_loss(
                 &*policy,
                 oracle,
@@ -161,6 +183,10 @@ fn outcomes(data: &Supervised, log: Log, seed: u64) -> Result<Vec<Outcome>> {
                 weights,
                 predicted: Some(&predicted),
                 policy_predicted: Some(&policy_predicted),
+                truncated: (!kappa_hat_1).then(|| TruncatedMeans {
+                    below: truncated[0].each_ref().map(|column| &column[..]),
+                    above: truncated[1].each_ref().map(|column| &column[..]),
+                }),
                 weight_bounds: bounded.then_some(&bounds),
                 event_weights: event_weights.as_deref(),
             };
@@ -192,6 +218,7 @@ fn estimates(log: Log, events: &WeightedEvents<'_>) -> Result<Vec<egret_offline:
         estimators,
         intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
         event_bounds: events.weight_bounds.is_some(),
+        truncated: events.truncated.is_some(),
         ..Plan::default()
     })?;
     evaluation.observe(events)?;

@@ -13,6 +13,9 @@ use egret_offline::{
 pub const DECISIONS: usize = 20_000;
 const BATCH: usize = 8;
 
+/// How often each decision of the second half is made again.
+const AGAIN: u64 = 16;
+
 /// Whose log it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Log {
@@ -26,6 +29,8 @@ pub enum Log {
 pub struct Logged<'a> {
     pub x: &'a Context,
     pub decision: Decision<f64>,
+    /// The decision, made again: what else might have been played.
+    pub again: Vec<Decision<f64>>,
     pub loss: f64,
 }
 
@@ -74,17 +79,26 @@ impl<'a> World<'a> {
                 let (x, label) = *row;
                 let decision = model.decide((first + place) as u64, x)?;
                 let loss = (decision.action - label).abs();
-                played.push((x, decision, Loss::new(loss)?));
+                let times = if half <= first { AGAIN } else { 0 };
+                let again = (0..times)
+                    .map(|time| {
+                        let (seed, event) = (seed, decision.event);
+                        let seed = PolicySeed { seed, event }.again(time).seed;
+                        model.learner().decide_again(seed, x, &decision)
+                    })
+                    .collect::<Result<Vec<_>, _>>()?;
+                played.push((x, decision, again, Loss::new(loss)?));
             }
             let learned: Vec<_> = played
                 .iter()
-                .map(|(x, decision, loss)| decision.observed(*x, *loss))
+                .map(|(x, decision, _, loss)| decision.observed(*x, *loss))
                 .collect();
             model.learn_batch(&learned)?;
             if half <= first {
-                events.extend(played.into_iter().map(|(x, decision, loss)| Logged {
+                events.extend(played.into_iter().map(|(x, decision, again, loss)| Logged {
                     x,
                     decision,
+                    again,
                     loss: loss.get(),
                 }));
             }

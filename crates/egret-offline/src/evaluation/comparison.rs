@@ -416,6 +416,7 @@ impl<'a> PairedEvents<'a> {
             weights: self.weights[policy],
             predicted: self.predictions.map(|columns| columns[0]),
             policy_predicted: self.predictions.map(|columns| columns[1 + policy]),
+            truncated: None,
             weight_bounds: self.weight_bounds,
             event_weights: self.event_weights,
         }

@@ -1,7 +1,7 @@
 use crate::estimator::{Estimator, Rule};
 use crate::evaluation::Plan;
 use crate::interval::IntervalKind;
-use crate::interval::betting::Bet;
+use crate::interval::betting::{Bet, KnownOfWeights};
 
 /// Which sums a plan needs.
 #[derive(Debug, Clone)]
@@ -22,11 +22,16 @@ impl Layout {
             rules.extend(estimator.rules());
             slots.push(start..rules.len());
         }
+        let known = KnownOfWeights {
+            bound: plan.weight_bound,
+            event_bounds: plan.event_bounds,
+            truncated: plan.truncated,
+        };
         let betting = plan.intervals.contains(&IntervalKind::Betting);
         let bets = [Estimator::Ips, Estimator::Dr]
             .into_iter()
             .filter(|estimator| betting && plan.estimators.contains(estimator))
-            .filter_map(|estimator| Bet::new(estimator, plan.weight_bound, plan.event_bounds));
+            .filter_map(|estimator| Bet::new(estimator, known));
         let bets = bets.collect();
         Self {
             rules,
@@ -41,7 +46,7 @@ impl Layout {
         let place = self.bets.iter().position(|bet| bet.on == estimator);
         place.ok_or(match estimator {
             Estimator::Dr => {
-                "dr can be bet on only with bounds on the weights: give one, log largestInverseDensity, or use ips"
+                "dr can be bet on only with bounds on the weights or the model that made the log: give one, log largestInverseDensity, or use ips"
             }
             Estimator::Snips | Estimator::Sndr => "a ratio of sums cannot be bet on: use ips or dr",
             _ => "a biased estimator cannot be bet on: use ips or dr",

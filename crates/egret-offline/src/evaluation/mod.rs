@@ -37,6 +37,7 @@ pub(crate) use verdict::about;
 
 use self::layout::Layout;
 use self::totals::Totals;
+use crate::estimator::Estimator;
 use crate::interval::Confidence;
 use crate::sums::{COLUMNS, Chunked, Rest, Rows, Scratch};
 use crate::weighted_events::{Present, WeightedEvents, WeightedEventsError};
@@ -176,6 +177,12 @@ impl Evaluation {
             before.check_equal(present)?;
         }
         for &estimator in &self.plan.estimators {
+            if self.plan.truncated && estimator == Estimator::Dr && !present.truncated {
+                return Err(WeightedEventsError::Missing {
+                    name: "truncated",
+                    estimator: estimator.to_string(),
+                });
+            }
             for (name, there) in [
                 ("predicted", present.predicted),
                 ("policy_predicted", present.policy_predicted),

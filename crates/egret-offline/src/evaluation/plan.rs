@@ -13,6 +13,8 @@ pub struct Plan {
     /// Whether events come with bounds of their own on their weights
     /// ([`WeightedEvents::weight_bounds`](crate::WeightedEvents::weight_bounds)), for bets to use.
     pub event_bounds: bool,
+    /// Whether events come with [`TruncatedMeans`](crate::TruncatedMeans), for bets on `dr` to use.
+    pub truncated: bool,
     /// How many logs the bootstrap draws. 200 are enough at 95% (Efron & Tibshirani 1993 ask for more for the ends of an
     /// interval than for a standard error). The memory is one number for each replicate and sum.
     pub replicates: usize,
@@ -28,6 +30,7 @@ impl Default for Plan {
             intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
             weight_bound: None,
             event_bounds: false,
+            truncated: false,
             replicates: 200,
             seed: 0,
         }

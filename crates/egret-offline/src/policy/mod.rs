@@ -26,6 +26,8 @@ pub use uniform::UniformPolicy;
 
 use std::ops::Deref;
 
+use crate::weighted_events::TRUNCATIONS;
+
 use egret::{
     Action, Batch, ContextError, DecideError, EventRng, Limits, LimitsError, LossCurve,
     NanPrediction, OutOfRange, ReferenceMeasure, RegressionOracle, Stream,
@@ -110,6 +112,24 @@ pub fn expected_loss<X: ?Sized, A: Action>(
     Ok(buffers.fhats.iter().sum::<f64>() / buffers.fhats.len() as f64)
 }
 
+/// What [`TruncatedMeans`] are at one event, as means over decisions that the logging model makes again
+/// ([`Learner::decide_again`](egret::Learner::decide_again)): each gives a weight for the policy, 0 for a point mass, and f̂ of its
+/// action. Of no decision at all they are 0.
+pub fn truncated_means(
+    again: impl ExactSizeIterator<Item = (f64, f64)>,
+) -> [[f64; TRUNCATIONS.len()]; 2] {
+    let share = 1.0 / again.len().max(1) as f64;
+    let mut means = [[0.0; TRUNCATIONS.len()]; 2];
+    for (weight, fhat) in again {
+        for (means, fhat) in means.iter_mut().zip([fhat, 1.0 - fhat]) {
+            for (mean, cut) in means.iter_mut().zip(TRUNCATIONS) {
+                *mean += share * (weight * fhat).min(cut);
+            }
+        }
+    }
+    means
+}
+
 /// What a policy draws its random numbers from at one event.
 ///
 /// Each purpose has its own generator: seed, purpose and repetition are hashed to the seed of an [`EventRng`] at the event.
@@ -131,6 +151,7 @@ pub(crate) enum RngPurpose {
     Ties = 2,
     Draw = 3,
     Audit = 4,
+    Again = 5,
 }
 
 impl PolicySeed {
@@ -138,6 +159,14 @@ impl PolicySeed {
     pub(crate) fn seed_for(self, purpose: RngPurpose, repetition: u64) -> u64 {
         let stage = mixed(self.seed ^ 0xa076_1d64_78bd_642f);
         mixed(mixed(stage ^ purpose as u64).wrapping_add(repetition))
+    }
+
+    /// The seed for what is drawn again at the event, such as a decision of the log: independent of all else that is drawn here.
+    pub fn again(self, repetition: u64) -> Self {
+        Self {
+            seed: self.seed_for(RngPurpose::Again, repetition),
+            ..self
+        }
     }
 
     /// The generator for one repetition of one purpose.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::weighted_events::WeightedEvents;
+use crate::weighted_events::{TRUNCATIONS, TruncatedMeans, WeightedEvents};
 
 /// How many rows a chunk has. It is part of the result's definition, for sums are rounded chunk by chunk.
 pub(crate) const CHUNK: usize = 4_096;
@@ -27,7 +27,7 @@ pub(crate) fn part<'a, const N: usize>(rows: &Rows<'a, N>, range: Range<usize>) 
 }
 
 /// How many columns [`WeightedEvents`] can have.
-pub(crate) const COLUMNS: usize = 6;
+pub(crate) const COLUMNS: usize = 6 + 2 * TRUNCATIONS.len();
 
 /// What the last two columns are where they are absent.
 const ABSENT: [f64; 2] = [f64::INFINITY, 1.0];
@@ -35,14 +35,22 @@ const ABSENT: [f64; 2] = [f64::INFINITY, 1.0];
 impl<'a> WeightedEvents<'a> {
     /// The columns in the order of the fields.
     pub(crate) fn to_rows(self) -> Rows<'a, COLUMNS> {
-        [
+        let mut rows = [None; COLUMNS];
+        rows[..4].copy_from_slice(&[
             Some(self.losses),
             Some(self.weights),
             self.predicted,
             self.policy_predicted,
-            self.weight_bounds,
-            self.event_weights,
-        ]
+        ]);
+        if let Some(TruncatedMeans { below, above }) = self.truncated {
+            let means = below.into_iter().chain(above);
+            rows[4..]
+                .iter_mut()
+                .zip(means)
+                .for_each(|(row, mean)| *row = Some(mean));
+        }
+        rows[COLUMNS - 2..].copy_from_slice(&[self.weight_bounds, self.event_weights]);
+        rows
     }
 
     pub(crate) fn of_rows(rows: &Rows<'a, COLUMNS>) -> Self {
@@ -51,14 +59,25 @@ impl<'a> WeightedEvents<'a> {
             weights,
             predicted,
             policy_predicted,
+            means @ ..,
             weight_bounds,
             event_weights,
         ] = *rows;
+        let truncated = means[0].map(|_| {
+            let (below, above) = means.split_at(TRUNCATIONS.len());
+            let columns =
+                |means: &[Option<&'a [f64]>]| std::array::from_fn(|k| means[k].unwrap_or_default());
+            TruncatedMeans {
+                below: columns(below),
+                above: columns(above),
+            }
+        });
         Self {
             losses: losses.unwrap_or_default(),
             weights: weights.unwrap_or_default(),
             predicted,
             policy_predicted,
+            truncated,
             weight_bounds,
             event_weights,
         }

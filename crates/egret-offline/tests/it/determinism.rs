@@ -13,6 +13,7 @@ fn everything() -> Plan {
         intervals: IntervalKind::ALL.to_vec(),
         weight_bound: Some(1e4),
         event_bounds: true,
+        truncated: false,
         replicates: 20,
         seed: 3,
     }

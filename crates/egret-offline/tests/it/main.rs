@@ -11,4 +11,5 @@ mod logs;
 mod policies;
 mod reliability;
 mod selection;
+mod truncated;
 mod verdicts;

@@ -51,6 +51,7 @@ def evaluate(
     model: ModelFile | None = None,
     predicted: str | None = None,
     fit: bool = False,
+    logged_by: Sequence[ModelFile] = (),
     stabilize: bool = False,
     weight_bound: float | None = None,
     replicates: int = 200,
@@ -88,6 +89,9 @@ def evaluate(
     model, predicted, fit
         Predictions of outcomes: a model that has not learned from these events, a column, or a model that is fitted
         as the log is read, each event predicted after the events before it.
+    logged_by
+        Models that made the log, the one from before the first event among them: decisions are made again, which narrows the
+        betting intervals of dr.
     space, objective
         Which actions there are and what outcomes are, for tables: egret's files say it, and frames of pandas and
         polars forget it.
@@ -146,6 +150,7 @@ def evaluate(
             "quantiles": list(quantiles),
             "worst": list(worst),
             "predictions": predictions,
+            "logged_by": [scratch.model(one) for one in logged_by],
             "stabilize": stabilize,
             "weight_bound": weight_bound,
             "replicates": replicates,

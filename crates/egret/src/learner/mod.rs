@@ -252,11 +252,32 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         x: &X,
         limits: Option<&Limits>,
     ) -> Result<Decision<A>, DecideError> {
+        let unit = EventRng::new(seed, event, Stream::Smoothness).unit();
+        self.decide_at(self.corral.draw(unit), (seed, event), x, limits)
+    }
+
+    /// Draws again what a decision of this model drew, given its τ, with another seed. Given the past and τ, the two are
+    /// independent and alike.
+    pub fn decide_again(
+        &self,
+        seed: u64,
+        x: &X,
+        decision: &Decision<A>,
+    ) -> Result<Decision<A>, DecideError> {
+        let drawn = (decision.tau_index as usize, decision.tau_probability);
+        self.decide_at(drawn, (seed, decision.event), x, decision.limits.as_ref())
+    }
+
+    fn decide_at(
+        &self,
+        (index, tau_probability): (usize, f64),
+        (seed, event): (u64, u64),
+        x: &X,
+        limits: Option<&Limits>,
+    ) -> Result<Decision<A>, DecideError> {
         let part = limits
             .map(|limits| self.measure.within(limits))
             .transpose()?;
-        let unit = EventRng::new(seed, event, Stream::Smoothness).unit();
-        let (index, tau_probability) = self.corral.draw(unit);
         let smoothness = Smoothness {
             corral: &self.corral,
             index,

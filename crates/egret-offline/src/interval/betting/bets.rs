@@ -1,7 +1,7 @@
 use super::{Side, Sides, scale_of};
 use crate::estimator::Estimator;
 use crate::sums::Scratch;
-use crate::weighted_events::WeightedEvents;
+use crate::weighted_events::{TRUNCATIONS, WeightedEvents};
 
 /// Which numbers X ≥ 0 the events of an estimator become: several, whose bets share one wealth.
 ///
@@ -13,9 +13,11 @@ use crate::weighted_events::WeightedEvents;
 /// | wℓ                               | k = 0                      |                    |
 /// | w(ℓ − c) + c + k                 | c ≤ k/(B − 1)              | w ≤ B              |
 /// | w(ℓ − s·f̂) + s·E_q f̂ + k        | s ≤ min(1, k/B)            | w ≤ B              |
+/// | wℓ − min(w·f̂, k) + E min(w·f̂, k) + k | E over the log's actions | always             |
 ///
 /// w(ℓ − c) spreads least where c is near v, so that there are several c. B is a bound for all events, or one for each: where
-/// that is too large for k, c and s become smaller. The other side is bounded by the same X of 1 − ℓ, 1 − f̂ and 1 − E_q f̂:
+/// that is too large for k, c and s become smaller. The last X needs no bound but the policy that made the log (Waudby-Smith et
+/// al. 2022): with a good f̂, it has the variance of a doubly robust estimate but for the weights that k cuts off. The other side is bounded by the same X of 1 − ℓ, 1 − f̂ and 1 − E_q f̂:
 /// the interval of 1 − ℓ is the mirror image.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bet {
@@ -31,6 +33,7 @@ enum Part {
     Plain,
     Centered { c: f64, k: f64 },
     Corrected { k: f64 },
+    Truncated { k: f64 },
 }
 
 impl Part {
@@ -44,13 +47,14 @@ impl Part {
             Self::Centered { c: 1.0, .. } => 3.0,
             Self::Centered { .. } => 5.0,
             Self::Corrected { .. } => 10.0,
+            Self::Truncated { .. } => 20.0,
         }
     }
 
     fn k(&self) -> f64 {
         match *self {
             Self::Plain => 0.0,
-            Self::Centered { k, .. } | Self::Corrected { k } => k,
+            Self::Centered { k, .. } | Self::Corrected { k } | Self::Truncated { k } => k,
         }
     }
 }
@@ -66,20 +70,27 @@ const FEWER_CENTERS: [f64; 8] = [0.03125, 0.125, 0.25, 0.5, 0.75, 0.875, 0.96875
 /// The bounds that k is made for, where each event has its own.
 const USUAL_BOUNDS: [f64; 2] = [8.0, 64.0];
 
+/// What is known of the weights besides themselves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KnownOfWeights {
+    /// A bound for all events.
+    pub(crate) bound: Option<f64>,
+    /// Whether each event has a bound of its own.
+    pub(crate) event_bounds: bool,
+    /// Whether there are truncated means.
+    pub(crate) truncated: bool,
+}
+
 impl Bet {
-    /// What is bet on for IPS or DR, with a bound for all events or one for each; none for DR without bounds.
-    pub(crate) fn new(
-        on: Estimator,
-        weight_bound: Option<f64>,
-        event_bounds: bool,
-    ) -> Option<Self> {
+    /// What is bet on for IPS or DR, with what is known of the weights; none for DR with neither bounds nor truncated means.
+    pub(crate) fn new(on: Estimator, known: KnownOfWeights) -> Option<Self> {
         let mut parts = vec![Part::Plain];
-        let bounds: &[f64] = match &weight_bound {
+        let bounds: &[f64] = match &known.bound {
             Some(bound) => std::slice::from_ref(bound),
-            None if event_bounds => &USUAL_BOUNDS,
+            None if known.event_bounds => &USUAL_BOUNDS,
             None => &[],
         };
-        let centers: &[f64] = match weight_bound {
+        let centers: &[f64] = match known.bound {
             Some(_) => &CENTERS,
             None => &FEWER_CENTERS,
         };
@@ -91,15 +102,18 @@ impl Bet {
             parts.extend(centers.iter().map(centered));
         }
         if on == Estimator::Dr {
-            if bounds.is_empty() {
+            if bounds.is_empty() && !known.truncated {
                 return None;
             }
             parts.extend(bounds.iter().map(|&k| Part::Corrected { k }));
+            if known.truncated {
+                parts.extend(TRUNCATIONS.iter().map(|&k| Part::Truncated { k }));
+            }
         }
         Some(Self {
             on,
             parts,
-            bound: weight_bound.unwrap_or(f64::INFINITY),
+            bound: known.bound.unwrap_or(f64::INFINITY),
         })
     }
 
@@ -160,6 +174,17 @@ impl Bet {
                         y[i] = (w * (1.0 - loss - (s - fhat)) + (s - mean) + k).max(0.0);
                     }
                 }
+                Part::Truncated { k } => {
+                    let predicted = events.predicted.unwrap_or_default();
+                    for i in 0..n {
+                        let (w, loss, fhat) = (events.weights[i], events.losses[i], predicted[i]);
+                        let k = k / h.map_or(1.0, |h| scale_of(h[i]));
+                        // The mean is v + k at any smaller cut too.
+                        let (cut, below, above) = cut_at_most(events, i, k);
+                        x[i] = w * loss - (w * fhat).min(cut) + below + k;
+                        y[i] = w * (1.0 - loss) - (w * (1.0 - fhat)).min(cut) + above + k;
+                    }
+                }
             }
             sides.below.observe(place, x, h);
             sides.above.observe(place, y, h);
@@ -170,6 +195,19 @@ impl Bet {
         events
             .weight_bounds
             .map_or(self.bound, |bounds| bounds[i].min(self.bound))
+    }
+}
+
+/// The largest truncation that is not above k, and its means at an event; nothing is taken off where there is none.
+fn cut_at_most(events: &WeightedEvents<'_>, event: usize, k: f64) -> (f64, f64, f64) {
+    let place = TRUNCATIONS.iter().rposition(|&cut| cut <= k);
+    match (events.truncated, place) {
+        (Some(means), Some(place)) => (
+            TRUNCATIONS[place],
+            means.below[place][event],
+            means.above[place][event],
+        ),
+        _ => (0.0, 0.0, 0.0),
     }
 }
 

@@ -10,7 +10,7 @@ mod bets;
 mod confidence_sequence;
 mod lower_mean;
 
-pub(crate) use bets::Bet;
+pub(crate) use bets::{Bet, KnownOfWeights};
 pub(crate) use confidence_sequence::{Path, Side, Sides};
 pub use confidence_sequence::{PathPoint, running_intersection};
 pub use lower_mean::LowerMean;

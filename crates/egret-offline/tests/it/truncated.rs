@@ -1,0 +1,231 @@
+//! Bets on terms that large weights are cut off from, where the policy that made the log is known.
+
+use egret::{Context, EventRng, Interval, Loss, Model, Settings, Stream};
+use egret_offline::{
+    Confidence, Evaluation, IntervalKind, Plan, Report, TRUNCATIONS, TruncatedMeans,
+    WeightedEvents, truncated_means,
+};
+use egret_testkit::allowed_misses;
+
+use crate::logs::level;
+
+const CUTS: usize = TRUNCATIONS.len();
+
+/// A log that plays 98% on a sixteenth of the actions and 2% everywhere, weighed for the uniform policy: weights reach 50. A loss is
+/// 1 with probability 0.1 + 0.4·a, and f̂ is 0.05 + 0.4·a. The value is 0.3.
+#[derive(Clone, Default)]
+struct Log {
+    losses: Vec<f64>,
+    weights: Vec<f64>,
+    predicted: Vec<f64>,
+    policy_predicted: Vec<f64>,
+    truncated: [[Vec<f64>; CUTS]; 2],
+    bounds: Vec<f64>,
+    event_weights: Vec<f64>,
+}
+
+const VALUE: f64 = 0.3;
+
+/// (a, w) of an action that the log might have played.
+fn draw(rng: &mut EventRng) -> (f64, f64) {
+    let a = match rng.unit() < 0.98 {
+        true => rng.unit() / 16.0,
+        false => rng.unit(),
+    };
+    let p = if a < 1.0 / 16.0 { 0.98 * 16.0 } else { 0.0 } + 0.02;
+    (a, 1.0 / p)
+}
+
+fn fhat(a: f64) -> f64 {
+    0.05 + 0.4 * a
+}
+
+/// `again` actions are drawn again at each event.
+fn log(n: usize, trial: u64, again: usize) -> Log {
+    let mut rng = EventRng::new(21, trial, Stream::World);
+    let mut log = Log::default();
+    for t in 0..n {
+        let (a, w) = draw(&mut rng);
+        log.weights.push(w);
+        log.losses.push(f64::from(rng.unit() < 0.1 + 0.4 * a));
+        log.predicted.push(fhat(a));
+        log.policy_predicted.push(0.25);
+        // What the largest density of a policy times the largest 1/p may say, and is no tight bound.
+        log.bounds.push(800.0);
+        log.event_weights.push(1.0 / (1 + t % 5) as f64);
+        let drawn: Vec<(f64, f64)> = (0..again).map(|_| draw(&mut rng)).collect();
+        let means = truncated_means(drawn.into_iter().map(|(a, w)| (w, fhat(a))));
+        let columns = log.truncated.iter_mut().flatten();
+        for (column, mean) in columns.zip(means.into_iter().flatten()) {
+            column.push(mean);
+        }
+    }
+    log
+}
+
+impl Log {
+    fn mirrored(&self) -> Self {
+        let flipped = |column: &Vec<f64>| column.iter().map(|value| 1.0 - value).collect();
+        let [below, above] = self.truncated.clone();
+        Self {
+            losses: flipped(&self.losses),
+            predicted: flipped(&self.predicted),
+            policy_predicted: flipped(&self.policy_predicted),
+            truncated: [above, below],
+            ..self.clone()
+        }
+    }
+
+    fn report(&self, truncated: bool, event_weights: bool) -> Report {
+        let mut evaluation = Evaluation::new(Plan {
+            estimators: vec!["dr".parse().expect("an estimator")],
+            intervals: vec![IntervalKind::Betting],
+            event_bounds: !truncated,
+            truncated,
+            ..Plan::default()
+        })
+        .expect("a plan");
+        let columns = |side: usize| self.truncated[side].each_ref().map(|column| &column[..]);
+        let events = WeightedEvents {
+            losses: &self.losses,
+            weights: &self.weights,
+            predicted: Some(&self.predicted),
+            policy_predicted: Some(&self.policy_predicted),
+            truncated: Some(TruncatedMeans {
+                below: columns(0),
+                above: columns(1),
+            }),
+            weight_bounds: Some(&self.bounds),
+            event_weights: event_weights.then_some(&self.event_weights),
+        };
+        evaluation.observe(&events).expect("in range");
+        evaluation.report(confidence())
+    }
+}
+
+fn confidence() -> Confidence {
+    level(0.9)
+}
+
+fn ever_missed(report: &Report) -> bool {
+    let mut path = report.path.iter();
+    path.any(|point| VALUE < point.low || point.high < VALUE)
+}
+
+#[test]
+fn they_hold_at_all_times() {
+    for event_weights in [false, true] {
+        let trials = 60;
+        let missed = (0..trials)
+            .filter(|&trial| ever_missed(&log(600, trial, 4).report(true, event_weights)));
+        let missed = missed.count() as u64;
+        // At most one in ten may ever miss; a right interval fails here once in a million.
+        assert!(missed <= allowed_misses(trials, 0.1), "{missed}");
+    }
+    // Power: means that are twice too large are found out.
+    let missed = (0..20).filter(|&trial| {
+        let mut wrong = log(1_500, trial, 1);
+        for column in wrong.truncated.iter_mut().flatten() {
+            column.iter_mut().for_each(|mean| *mean *= 2.0);
+        }
+        ever_missed(&wrong.report(true, false))
+    });
+    let missed = missed.count();
+    assert!(10 < missed, "{missed}");
+}
+
+#[test]
+fn they_narrow_intervals() {
+    let width = |log: &Log, truncated| {
+        let report = log.report(truncated, false);
+        report.estimates[0].high - report.estimates[0].low
+    };
+    let (mut with, mut bounds) = (0.0, 0.0);
+    for trial in 0..3 {
+        let mut log = log(3_000, trial, 16);
+        // Losses without noise, of which f̂ is 0.05 short everywhere.
+        let means = log.predicted.iter().map(|fhat| fhat + 0.05);
+        log.losses = means.collect();
+        with += width(&log, true);
+        bounds += width(&log, false);
+    }
+    assert!(with < 0.7 * bounds, "{with} beside {bounds}");
+}
+
+#[test]
+fn the_mirror_image_has_the_mirrored_interval() {
+    let log = log(700, 3, 4);
+    for event_weights in [false, true] {
+        let found = &log.report(true, event_weights).estimates[0];
+        let mirrored = &log.mirrored().report(true, event_weights).estimates[0];
+        assert!((found.low - (1.0 - mirrored.high)).abs() < 1e-9);
+        assert!((found.high - (1.0 - mirrored.low)).abs() < 1e-9);
+        assert!(found.low < VALUE && VALUE < found.high);
+    }
+}
+
+#[test]
+fn a_plan_with_them_needs_them() {
+    let mut evaluation = Evaluation::new(Plan {
+        estimators: vec!["dr".parse().expect("an estimator")],
+        truncated: true,
+        ..Plan::default()
+    })
+    .expect("a plan");
+    let events = WeightedEvents {
+        losses: &[0.5],
+        weights: &[1.0],
+        predicted: Some(&[0.5]),
+        policy_predicted: Some(&[0.5]),
+        ..WeightedEvents::default()
+    };
+    let error = evaluation.observe(&events).expect_err("none are given");
+    assert!(error.to_string().contains("truncated"), "{error}");
+}
+
+#[test]
+fn a_decision_made_again_is_like_the_first() {
+    let settings = Settings {
+        taus: vec![2.0, 8.0],
+        ..Settings::default().with_seed(5)
+    };
+    let interval = Interval::new(0.0, 1.0).expect("an interval");
+    let mut model: Model<f64> = Model::with_settings(interval, 1, settings).expect("a model");
+    let x = Context::dense(vec![0.3]).expect("finite");
+    for event in 0..40 {
+        let decision = model.decide(event, &x).expect("an action");
+        let loss = Loss::new((decision.action - 0.7).abs()).expect("in [0, 1]");
+        model
+            .learn(&decision.observed(x.clone(), loss))
+            .expect("it learns");
+    }
+    let learner = model.learner();
+    let decision = model.decide(40, &x).expect("an action");
+    let same = learner.decide_again(decision.seed, &x, &decision);
+    assert_eq!(same.as_ref(), Ok(&decision));
+    let n = 4_000;
+    let again = (0..n).map(|seed| {
+        let again = learner.decide_again(1_000 + seed, &x, &decision);
+        again.expect("an action")
+    });
+    let again: Vec<_> = again.collect();
+    assert!(
+        again
+            .iter()
+            .all(|again| again.tau_index == decision.tau_index)
+    );
+    // E[1{a < 1/2}/p] is 1/2; six standard errors. The share of such actions is not.
+    let terms = again.iter().map(|again| {
+        let p = again.propensity.density().expect("a density").get();
+        f64::from(u8::from(again.action < 0.5)) / p
+    });
+    let terms: Vec<f64> = terms.collect();
+    let mean = terms.iter().sum::<f64>() / n as f64;
+    let variance = terms.iter().map(|term| (term - mean).powi(2)).sum::<f64>() / n as f64;
+    assert!(
+        (mean - 0.5).abs() < 6.0 * (variance / n as f64).sqrt(),
+        "{mean}"
+    );
+    let low = again.iter().filter(|again| again.action < 0.5).count();
+    assert!(low < n as usize / 3, "{low}");
+}
