@@ -1,7 +1,7 @@
 //! Decisions that are made again with the model that made the log narrow betting intervals, and nothing else changes.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use egret::{Interval, Model, Settings};
 use egret_jobs::evaluate::{EvaluateReport, EvaluateRequest, EvaluationRow, Predictions, evaluate};
@@ -10,18 +10,15 @@ use egret_jobs::{JobError, LogSource, Silent};
 use crate::learned_log;
 
 fn run(
-    log: &PathBuf,
-    logged_by: &[&PathBuf],
+    log: &Path,
+    logged_by: &[&Path],
     predictions: Option<Predictions>,
 ) -> Result<EvaluateReport, JobError> {
     let request = EvaluateRequest {
-        log: LogSource {
-            paths: vec![log.clone()],
-            ..LogSource::default()
-        },
+        log: LogSource::new([log]),
         policies: vec!["uniform".parse().expect("a policy")],
         predictions,
-        logged_by: logged_by.iter().map(|file| (*file).clone()).collect(),
+        logged_by: logged_by.iter().map(|file| file.to_path_buf()).collect(),
         from_seq: Some(100),
         ..EvaluateRequest::default()
     };
