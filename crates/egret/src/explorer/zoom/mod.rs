@@ -35,7 +35,10 @@ use self::sets::SetPlan;
 /// from n losses with errors of variance σ² within a region of size h costs about σ²d²/(h²n), and to play there costs h². Both are
 /// about equal at
 ///
-/// γ = 3K √(1 + n)/(σd)
+/// γ = 6K √(1 + n)/(σd)
+///
+/// The smallest region that counts is the first with Lₖ ≤ L + 2σ/√(1 + n), two standard errors of a mean of n losses: a smaller
+/// one would save what n events do not tell from nothing, and losses of actions that hardly differ teach nothing.
 ///
 /// On a catalogue region k has some of the best items, from 1,024 down to 1, with rₖ(a) = 1/μ(region k) for each of them, and
 /// γ = ½K √(1 + n)/σ. All items are predicted, or in catalogues of more than 8,192 those of the best leaves of the oracle's
@@ -219,7 +222,8 @@ impl Zoom {
         let means = work.fhats.chunks_exact(DRAWS);
         plan.shares
             .extend(means.map(|fhats| fhats.iter().sum::<f64>() / DRAWS as f64));
-        plan.gamma = gamma(learned, count, dim);
+        keep_told_apart(&mut plan.shares, learned);
+        plan.gamma = gamma(learned, plan.shares.len(), dim);
         inverse_gap_shares(&mut plan.shares, plan.gamma);
         self.mix_uniform(&mut plan.shares);
         Ok(())
@@ -234,10 +238,10 @@ impl Zoom {
     }
 }
 
-/// 3K √(1 + n)/(σd).
+/// 6K √(1 + n)/(σd).
 fn gamma(learned: &Learned, count: usize, dim: usize) -> f64 {
     let events = learned.events as f64;
-    3.0 * count as f64 * (1.0 + events).sqrt() / (sigma(learned) * dim as f64)
+    6.0 * count as f64 * (1.0 + events).sqrt() / (sigma(learned) * dim as f64)
 }
 
 /// The deviation of losses from f̂.
@@ -245,6 +249,17 @@ fn sigma(learned: &Learned) -> f64 {
     // As in the schedules: losses are not predicted better, and none vary more.
     let variance = learned.squared_error.unwrap_or(0.25).clamp(1e-12, 0.25);
     variance.sqrt()
+}
+
+/// Leaves out regions that are smaller than they need be: from the first on that is predicted to lose no more than the best by two
+/// standard errors of a mean of n losses. What is still smaller would save a loss that n events do not tell from none, and teach
+/// nothing of where the best action is.
+fn keep_told_apart(losses: &mut Vec<f64>, learned: &Learned) {
+    let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
+    let seen = least + 2.0 * sigma(learned) / (1.0 + learned.events as f64).sqrt();
+    let first = losses.iter().position(|loss| *loss <= seen);
+    // Beside the whole space there is always a part of it.
+    losses.truncate(first.map_or(losses.len(), |place| place.max(1) + 1));
 }
 
 /// Replaces predicted losses by shares that add up to 1.
@@ -292,5 +307,34 @@ impl ZoomPlan {
             share * density
         };
         self.shares.iter().enumerate().map(of_region).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The regions that are left of these losses, after so many events with errors of deviation 0.1.
+    fn left(losses: &[f64], events: u64) -> usize {
+        let mut losses = losses.to_vec();
+        let learned = Learned {
+            batches: events,
+            events,
+            squared_error: Some(0.01),
+        };
+        keep_told_apart(&mut losses, &learned);
+        losses.len()
+    }
+
+    #[test]
+    fn regions_are_as_small_as_losses_can_tell() {
+        // A bowl of height 1: half the reach, a quarter of the loss.
+        let bowl: Vec<f64> = (0..11).map(|region| 0.25_f64.powi(region)).collect();
+        // Two standard errors are 0.2 of nothing learned, 0.02 of 99 events, 0.002 of 9,999.
+        assert_eq!([0, 99, 9_999].map(|events| left(&bowl, events)), [3, 4, 6]);
+        // f̂ that is the same everywhere leaves the whole and one part; where the whole is worst by far, all count.
+        assert_eq!(left(&[0.5; 11], 10), 2);
+        assert_eq!(left(&[0.5; 1], 10), 1);
+        assert_eq!(left(&[0.9, 0.7, 0.5, 0.3, 0.1], 999_999), 5);
     }
 }

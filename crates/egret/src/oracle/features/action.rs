@@ -21,6 +21,11 @@ pub trait ActionFeatures<A: Action>: Send + Sync {
     /// the j-th feature of the i-th of them. A feature that cannot be read, or is beyond ±10³⁰, is NaN.
     fn fill(&self, actions: &A::Batch, range: Range<usize>, out: &mut [f64]);
 
+    /// Whether the features are knobs that can be moved: those of items are given.
+    fn are_knobs(&self) -> bool {
+        false
+    }
+
     /// A tree over items by these features, if the actions are items.
     fn item_tree(&self) -> Option<&ItemTree> {
         None
@@ -80,6 +85,10 @@ impl VectorFeatures {
 impl ActionFeatures<Vector> for VectorFeatures {
     fn dim(&self) -> usize {
         self.dim
+    }
+
+    fn are_knobs(&self) -> bool {
+        true
     }
 
     fn fill(&self, actions: &Vectors, range: Range<usize>, out: &mut [f64]) {

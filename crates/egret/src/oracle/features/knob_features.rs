@@ -21,6 +21,10 @@ impl ActionFeatures<MixedAction> for KnobFeatures {
         self.knobs.categories().map(columns).sum()
     }
 
+    fn are_knobs(&self) -> bool {
+        true
+    }
+
     fn fill(&self, actions: &Vec<MixedAction>, range: Range<usize>, out: &mut [f64]) {
         let width = range.len();
         for (place, action) in actions[range].iter().enumerate() {

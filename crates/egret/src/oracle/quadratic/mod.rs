@@ -1,3 +1,13 @@
+//! Ridge regression on squares, products and random cosines.
+//!
+//! | file     | what                                                     |
+//! |----------|----------------------------------------------------------|
+//! | `errors` | the squared error to expect of a prediction              |
+//! | `waves`  | random cosines                                           |
+
+mod errors;
+mod waves;
+
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -5,9 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{LoadError, saved_state};
 use crate::event::{Action, Batch, Context, ContextError};
 use crate::numeric::{
-    EventRng, OutOfRange,
+    OutOfRange,
     lanes::{self, LANES, Lanes},
-    normals::Normals,
     pool::Pool,
 };
 use crate::oracle::{
@@ -24,6 +33,8 @@ use crate::oracle::{
     network::{feature_scale, replay_memory::check_size_of_loss},
 };
 
+use self::{errors::Errors, waves::Waves};
+
 /// Least squares of the loss on a quadratic function of the action, whose minimum moves with the context.
 ///
 /// f̂(x, a) = ½ + θ·(φ(x), u, u² − 1, uᵢuⱼ, s ⊗ u, cos(ω·(s, u) + b))
@@ -33,6 +44,9 @@ use crate::oracle::{
 /// basins, and bends that no quadratic function has. All of it is one ridge regression. So there is no step size, twenty knobs are
 /// learned from a few hundred losses, and noise is averaged out. The larger the errors of f̂, the longer it keeps to its prior. It
 /// may forget events older than about `memory`.
+///
+/// Of knobs, an example counts the less, the larger the errors of predictions like its own: f̂ is then true above all where
+/// losses are well predicted, as near the best actions. Of items all count alike: they cannot be moved to where f̂ is true.
 ///
 /// | features of an action | products                                                       |
 /// |-----------------------|----------------------------------------------------------------|
@@ -55,8 +69,7 @@ pub struct QuadraticRegression<E> {
     /// How many events were learned, and up to which the past was made to count less.
     events: u64,
     forgotten: u64,
-    /// The mean squared error of predictions before they were learned from.
-    error: f64,
+    errors: Errors,
     learning: Learning,
     buffers: Pool<Scratch>,
 }
@@ -72,49 +85,6 @@ pub struct QuadraticSettings {
     pub cosines: usize,
     /// Seed of the random cosines.
     pub seed: u64,
-}
-
-/// cos(ω·(s, u) + b)/√F.
-#[derive(Debug)]
-struct Waves {
-    /// F entries for each sum of the context, then F for each feature of the action.
-    omega: Vec<f64>,
-    shifts: Vec<f64>,
-}
-
-impl Waves {
-    fn new(inputs: usize, cosines: usize, seed: u64) -> Self {
-        let mut rng = EventRng::before_events(seed);
-        let mut shifts = vec![0.0; cosines];
-        rng.fill_unit(&mut shifts);
-        for shift in &mut shifts {
-            *shift *= std::f64::consts::TAU;
-        }
-        let mut normals = Normals::new();
-        let sd = 2.0 / (inputs.max(1) as f64).sqrt();
-        let omega = (0..cosines * inputs).map(|_| sd * normals.next(&mut rng));
-        Self {
-            omega: omega.collect(),
-            shifts,
-        }
-    }
-
-    /// Appends b + ω·s.
-    fn append_shifts(&self, sums: &[f64], out: &mut Vec<f64>) {
-        let start = out.len();
-        out.extend_from_slice(&self.shifts);
-        let rows = self.omega.chunks_exact(self.shifts.len().max(1));
-        for (sum, row) in sums.iter().zip(rows) {
-            for (shift, omega) in out[start..].iter_mut().zip(row) {
-                *shift += sum * omega;
-            }
-        }
-    }
-
-    /// ω of the features of actions, which stand after so many sums.
-    fn of_actions(&self, sums: usize) -> &[f64] {
-        &self.omega[sums * self.shifts.len()..]
-    }
 }
 
 /// Features that contexts got later: they shift f̂, and its minimum.
@@ -194,14 +164,9 @@ const PRIOR_VARIANCE: f64 = 1.0;
 /// The prior deviation of the cosines' part: they are for what a quadratic function cannot say.
 const OF_COSINES: f64 = 0.5;
 
-/// Beyond this variance of its errors, an example counts the less: the prior of θ is then one of losses, not of noise.
+/// Beyond this squared error that is expected of its prediction, an example counts the less: it says less, and the prior of θ is
+/// one of losses, not of noise.
 const LOSS_VARIANCE: f64 = 0.02;
-
-/// The mean squared error is over about so many events.
-const ERROR_HORIZON: u64 = 5_000;
-
-/// The largest variance of losses in [0, 1], where the mean squared error starts.
-const LARGEST_ERROR: f64 = 0.25;
 
 /// Forgetting is done when it amounts to this share of the memory.
 const FORGETS_AT_ONCE: f64 = 1.0 / 32.0;
@@ -285,7 +250,7 @@ impl<E> QuadraticRegression<E> {
             settings,
             events: 0,
             forgotten: 0,
-            error: LARGEST_ERROR,
+            errors: Errors::new(),
             learning: Learning::new(length),
             buffers: Pool::default(),
         })
@@ -396,7 +361,10 @@ impl<E> QuadraticRegression<E> {
         }
     }
 
-    fn step(&mut self, context: &[f64], u: &[f64], (loss, weight): (f64, f64)) {
+    fn step<A: Action>(&mut self, context: &[f64], u: &[f64], (loss, weight): (f64, f64))
+    where
+        E: ActionFeatures<A>,
+    {
         let [mut phi, mut shifts] = std::mem::take(&mut self.learning.numbers);
         self.expand(context, u, &mut shifts, &mut phi);
         let Learning { lanes, scratch, .. } = &mut self.learning;
@@ -410,11 +378,14 @@ impl<E> QuadraticRegression<E> {
             }
         }
         let predicted = (0.5 + self.squares.predict(lanes)).clamp(0.0, 1.0);
-        let error = predicted - loss.clamp(0.0, 1.0);
-        let count = self.events.min(ERROR_HORIZON) as f64;
-        self.error += (error * error - self.error) / count;
+        let like_it = (self.errors).count(predicted, loss.clamp(0.0, 1.0), self.events);
+        let error = if self.actions.are_knobs() {
+            like_it
+        } else {
+            self.errors.all()
+        };
         // The noisier the losses, the longer the prior holds.
-        let trust = LOSS_VARIANCE / self.error.max(LOSS_VARIANCE);
+        let trust = LOSS_VARIANCE / error.max(LOSS_VARIANCE);
         self.squares
             .learn(lanes, loss - 0.5, trust * weight, scratch);
         self.learning.numbers = [phi, shifts];
@@ -541,7 +512,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
             self.look_at(example.x, &mut context);
             self.fill_context(example.x, &mut context);
             let (loss, weight) = (example.loss.get(), example.weight.get());
-            self.step(&context, u, (loss, weight));
+            self.step::<A>(&context, u, (loss, weight));
         }
         Ok(())
     }
@@ -560,7 +531,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
             squares: self.squares.clone(),
             events: self.events,
             forgotten: self.forgotten,
-            error: self.error,
+            errors: self.errors.clone(),
         };
         saved_state::to_bytes(KIND, &saved)
     }
@@ -578,9 +549,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         }
         saved.squares.check(self.squares.dim())?;
         saved_state::expect_count("events", saved.events)?;
-        saved_state::expect_numbers("squared error", &[saved.error], 1, |error| {
-            (0.0..=1.0).contains(&error)
-        })?;
+        saved.errors.check()?;
         if saved.events < saved.forgotten {
             return Err(LoadError::Invalid("more was forgotten than learned".into()));
         }
@@ -591,12 +560,12 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         self.squares = saved.squares;
         self.events = saved.events;
         self.forgotten = saved.forgotten;
-        self.error = saved.error;
+        self.errors = saved.errors;
         Ok(())
     }
 
     fn squared_error(&self) -> Option<f64> {
-        Some(self.error)
+        Some(self.errors.all())
     }
 
     fn item_tree(&self) -> Option<&ItemTree> {
@@ -670,14 +639,14 @@ struct Saved {
     squares: LeastSquares,
     events: u64,
     forgotten: u64,
-    error: f64,
+    errors: Errors,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::event::{PseudoLoss, Vector, Weight};
-    use crate::numeric::Stream;
+    use crate::numeric::{EventRng, Stream};
     use crate::oracle::{LossCurve, VectorFeatures};
 
     const KNOBS: usize = 4;
@@ -887,5 +856,5 @@ mod tests {
         assert_eq!(error(&oracle, 1, basins).to_bits(), FROZEN);
     }
 
-    const FROZEN: u64 = 4573320291302445194;
+    const FROZEN: u64 = 4573373867748812944;
 }
