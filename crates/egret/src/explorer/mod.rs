@@ -52,7 +52,7 @@ use crate::sampling::{
 /// | `Uniform`       | neither | nothing                                          | yes                        |
 /// | `EpsilonGreedy` | neither | a catalogue, or an oracle that knows its argmin  | on a catalogue             |
 /// | `SquareCb`      | γ       | a catalogue                                      | yes                        |
-/// | `Zoom`          | neither | a box, a simplex with uniform shares, a catalogue | yes                       |
+/// | `Zoom`          | neither | a box, a sphere, a simplex with uniform shares, a catalogue | yes             |
 /// | `Auto`          | as the one it is | nothing                                 | yes                        |
 ///
 /// Explorers without τ ignore the grid in the settings and state τ = 1. So does a decision that has one action to choose from,
@@ -430,7 +430,7 @@ pub enum ExplorerError {
     NoCatalogue,
     /// Zoom is for vectors and items.
     #[error(
-        "Zoom needs a box, a simplex with uniform shares, or a catalogue: choose Auto for this action space"
+        "Zoom needs a box, a sphere, a simplex with uniform shares, or a catalogue: choose Auto for this action space"
     )]
     NoRegions,
 }
