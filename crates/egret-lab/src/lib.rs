@@ -94,8 +94,8 @@ pub use run::{
     Stretch, StudyError, Task, read_results, run_all, write_results,
 };
 pub use worlds::{
-    AnyWorld, BOX_WORLDS, Block, BoxWorld, ChosenPeer, DataOutcome, DataWorld, ItemWorld,
-    KnownRounds, KnownWorld, ListWorld, NOISY_WORLDS, NoisyRounds, NoisyWorld, PeerLibrary,
-    PeerWorlds, TenthsWorld, WorldFamily, WorldLearner, WorldPeers, WorldRecord, WorldRow,
-    WorldStudy,
+    AnyWorld, BOX_WORLDS, Block, BoxWorld, BudgetLoss, ChosenPeer, DataOutcome, DataWorld,
+    DirectionLoss, ExamplesLoss, ItemWorld, KnownRounds, KnownWorld, ListWorld, MixedKnobsLoss,
+    NOISY_WORLDS, NoisyRounds, NoisyWorld, PeerLibrary, PeerWorlds, SpaceLoss, SpaceWorld,
+    TenthsWorld, WorldFamily, WorldLearner, WorldPeers, WorldRecord, WorldRow, WorldStudy,
 };

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use egret_lab::{
-    AnyWorld, BOX_WORLDS, DataFile, DataFolder, DataOutcome, DataWorld, Encoding, ItemWorld,
-    Journal, ListWorld, NOISY_WORLDS, PeerLibrary, PeerPython, RunRecord, TenthsWorld,
-    WorldLearner, WorldPeers, WorldStudy, write_results,
+    AnyWorld, BOX_WORLDS, BudgetLoss, DataFile, DataFolder, DataOutcome, DataWorld, DirectionLoss,
+    Encoding, ExamplesLoss, ItemWorld, Journal, ListWorld, MixedKnobsLoss, NOISY_WORLDS,
+    PeerLibrary, PeerPython, RunRecord, SpaceWorld, TenthsWorld, WorldLearner, WorldPeers,
+    WorldStudy, write_results,
 };
 use egret_report::output;
 use serde_json::json;
@@ -46,7 +47,7 @@ pub struct WorldsArgs {
     /// Also worlds from the paper's data sets in this folder: SET/zero_one, SET/sale and SET/tenths
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Only these worlds, between commas; intervals, boxes, items and lists stand for all of a kind, and a part of a name at its slash for
+    /// Only these worlds, between commas; intervals, boxes, items, lists, simplices, spheres, mixed and sets stand for all of a kind, and a part of a name at its slash for
     /// all that have it [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     worlds: Vec<String>,
@@ -86,8 +87,8 @@ of the actions played over the last quarter, best that of the best actions, unif
 random. All are true means, without noise. default is egret's learner, naive is forty lines: on
 intervals 16 buckets with ridge regression on (1, x, x²), and 5% of actions at random; on boxes ridge
 regression on squares and products with a shrinking box around its minimum, among items ridge regression
-on (1, x) ⊗ (1, e) and one of the best 100, both with 2% at random. thompson is linear Thompson sampling
-over drawn actions. A run of 20,000 decisions takes egret some two seconds on an interval, ten with 20
+on (1, x) ⊗ (1, e) and one of the best 100, of sets some of the best 30, on other spaces the best of 256
+drawn actions, all with 2% at random. thompson is linear Thompson sampling over drawn actions. A run of 20,000 decisions takes egret some two seconds on an interval, ten with 20
 knobs and twenty among 200,000 items. With peers, the best setting of each is chosen in each world on
 three other seeds. They come from PyPI: pip install vowpalwabbit optuna cma
 
@@ -168,7 +169,7 @@ pub fn worlds(args: &WorldsArgs) -> Result<String> {
 }
 
 /// Those that a quick run leaves out unless they are named: minutes each.
-const SLOWEST: [&str; 2] = ["bowl_100", "catalogue_200000"];
+const SLOWEST: [&str; 3] = ["bowl_100", "catalogue_200000", "sets_3000"];
 
 /// The worlds of these names, each once, in the order of the list; without a name, all.
 fn chosen_worlds(names: &[String], data: Option<&Path>, quick: bool) -> Result<Vec<AnyWorld>> {
@@ -186,6 +187,10 @@ fn chosen_worlds(names: &[String], data: Option<&Path>, quick: bool) -> Result<V
     all.extend(BOX_WORLDS.map(|world| ("boxes", world.name.to_owned())));
     all.extend(ItemWorld::NAMES.map(|name| ("items", name.to_owned())));
     all.extend(ListWorld::NAMES.map(|name| ("lists", name.to_owned())));
+    all.extend(BudgetLoss::NAMES.map(|name| ("simplices", name.to_owned())));
+    all.extend(DirectionLoss::NAMES.map(|name| ("spheres", name.to_owned())));
+    all.push(("mixed", MixedKnobsLoss::NAME.to_owned()));
+    all.extend(ExamplesLoss::NAMES.map(|name| ("sets", name.to_owned())));
     for file in &files {
         all.extend(of_file(file).map(|(name, _)| ("intervals", name)));
         all.push(("lists", tenths(file)));
@@ -196,7 +201,7 @@ fn chosen_worlds(names: &[String], data: Option<&Path>, quick: bool) -> Result<V
     if let Some(unknown) = (names.iter()).find(|asked| !all.iter().any(|of| is(of, asked))) {
         let all: Vec<String> = all.into_iter().map(|(_, name)| name).collect();
         bail!(
-            "--worlds: {unknown:?} is unknown; there are: intervals, boxes, items, lists, {}",
+            "--worlds: {unknown:?} is unknown; there are: intervals, boxes, items, lists, simplices, spheres, mixed, sets, {}",
             all.join(", ")
         );
     }
@@ -215,7 +220,7 @@ fn chosen_worlds(names: &[String], data: Option<&Path>, quick: bool) -> Result<V
     }
     for world in BOX_WORLDS {
         if wanted("boxes", world.name) {
-            worlds.push(AnyWorld::Box(Box::new(world)));
+            worlds.push(AnyWorld::Vectors(Box::new(world)));
         }
     }
     let items = ItemWorld::NAMES
@@ -227,6 +232,22 @@ fn chosen_worlds(names: &[String], data: Option<&Path>, quick: bool) -> Result<V
     let lists = (ListWorld::NAMES.into_iter()).filter(|name| wanted("lists", name));
     for world in lists.filter_map(ListWorld::named) {
         worlds.push(AnyWorld::Items(Box::new(world)));
+    }
+    let named = |kind: &'static str, names: [&'static str; 2]| {
+        let names = names.into_iter();
+        names.filter(move |name| wanted(kind, name))
+    };
+    for loss in named("simplices", BudgetLoss::NAMES).filter_map(BudgetLoss::named) {
+        worlds.push(AnyWorld::Vectors(Box::new(SpaceWorld(loss))));
+    }
+    for loss in named("spheres", DirectionLoss::NAMES).filter_map(DirectionLoss::named) {
+        worlds.push(AnyWorld::Vectors(Box::new(SpaceWorld(loss))));
+    }
+    if wanted("mixed", MixedKnobsLoss::NAME) {
+        worlds.push(AnyWorld::Mixed(Box::new(SpaceWorld(MixedKnobsLoss))));
+    }
+    for loss in named("sets", ExamplesLoss::NAMES).filter_map(ExamplesLoss::named) {
+        worlds.push(AnyWorld::Sets(Box::new(SpaceWorld(loss))));
     }
     for file in &files {
         let outcomes = of_file(file)

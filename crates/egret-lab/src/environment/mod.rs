@@ -62,7 +62,12 @@ pub trait Environment<A>: Send + Sync {
         None
     }
 
-    /// The features of each item, where actions are items that have some.
+    /// What numbers an action is taken for by baselines that know no other actions, if there are such.
+    fn coordinates(&self) -> Option<fn(&A) -> Vec<f64>> {
+        None
+    }
+
+    /// The features of each item, where actions are items, or sets of items, that have some.
     fn embeddings(&self) -> Option<&EmbeddingRows> {
         None
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use egret::{Action, Context, Item, Vector};
+use egret::{Action, Context, Item, ItemSet, MixedAction, Vector};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -161,11 +161,19 @@ impl<'a> PeerFactory<'a> {
 /// A kind of action that peers play.
 pub(crate) trait PeerAction: Action {
     /// The actions of an environment; `None` if no peer plays them.
-    fn actions(environment: &dyn Environment<Self>) -> Option<PeerActions>;
+    fn actions(_environment: &dyn Environment<Self>) -> Option<PeerActions> {
+        None
+    }
 
     /// The action of the numbers in an answer, or what was expected.
-    fn from_answer(actions: &PeerActions, numbers: &[f64]) -> Result<Self, &'static str>;
+    fn from_answer(_actions: &PeerActions, _numbers: &[f64]) -> Result<Self, &'static str> {
+        Err("an action of a kind that peers play")
+    }
 }
+
+impl PeerAction for MixedAction {}
+
+impl PeerAction for ItemSet {}
 
 /// Which actions there are, as the adapter is told of them.
 pub(crate) struct PeerActions {

@@ -1,4 +1,4 @@
-use egret::{Item, Vector};
+use egret::{Item, ItemSet, MixedAction, Vector};
 
 use crate::worlds::KnownWorld;
 
@@ -6,10 +6,14 @@ use crate::worlds::KnownWorld;
 pub enum AnyWorld {
     /// On an interval.
     Interval(Box<dyn KnownWorld<f64>>),
-    /// On a box.
-    Box(Box<dyn KnownWorld<Vector>>),
+    /// On a box, a simplex or a sphere.
+    Vectors(Box<dyn KnownWorld<Vector>>),
     /// Among items.
     Items(Box<dyn KnownWorld<Item>>),
+    /// Of knobs with steps and categories among them.
+    Mixed(Box<dyn KnownWorld<MixedAction>>),
+    /// Of sets of items.
+    Sets(Box<dyn KnownWorld<ItemSet>>),
 }
 
 /// Runs generic code for a world: inside, `$world` is a `&dyn KnownWorld<A>`.
@@ -20,11 +24,19 @@ macro_rules! for_world {
                 let $world = &**$world;
                 $body
             }
-            AnyWorld::Box($world) => {
+            AnyWorld::Vectors($world) => {
                 let $world = &**$world;
                 $body
             }
             AnyWorld::Items($world) => {
+                let $world = &**$world;
+                $body
+            }
+            AnyWorld::Mixed($world) => {
+                let $world = &**$world;
+                $body
+            }
+            AnyWorld::Sets($world) => {
                 let $world = &**$world;
                 $body
             }

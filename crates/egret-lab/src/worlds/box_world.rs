@@ -349,6 +349,10 @@ impl Environment<Vector> for BoxWorld {
     fn sides(&self) -> Option<Vec<(f64, f64)>> {
         Some(self.space().sides())
     }
+
+    fn coordinates(&self) -> Option<fn(&Vector) -> Vec<f64>> {
+        Some(|action| action.to_vec())
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Noisy worlds whose truth is known: sales that happen or not, rare clicks, a world that moves, knobs, catalogues.
 //!
-//! [`NOISY_WORLDS`] are on intervals, [`BOX_WORLDS`] on boxes, [`ItemWorld`]s and [`ListWorld`]s among items;
+//! [`NOISY_WORLDS`] are on intervals, [`BOX_WORLDS`] on boxes, [`ItemWorld`]s and [`ListWorld`]s among items, [`SpaceWorld`]s on other spaces;
 //! a [`DataWorld`] and a [`TenthsWorld`] make one of a data set. Of each [`KnownWorld`] the mean loss of every action is known, so that a learner's share of what is possible is known too.
 //! A [`WorldStudy`] lets [`WorldLearner`]s and [`WorldPeers`] play there, paired by seed.
 //!
@@ -10,6 +10,7 @@
 //! | `noisy_rounds` | rounds on an interval with their truth, and how outcomes are drawn |
 //! | `normals`     | standard normal numbers                                          |
 //! | `noisy_world`, `box_world`, `item_world`, `list_world` | the worlds              |
+//! | `spaces`      | worlds on simplices and spheres, of mixed knobs, of sets of items |
 //! | `data_world`, `tenths_world` | worlds from data sets                              |
 //! | `any_world`   | a world of any kind of action                                    |
 //! | `baselines`   | learners of forty lines to compare with                          |
@@ -27,6 +28,7 @@ mod noisy_rounds;
 mod noisy_world;
 mod normals;
 mod report;
+mod spaces;
 mod study;
 mod tenths_world;
 mod world_learner;
@@ -39,6 +41,9 @@ pub use self::item_world::ItemWorld;
 pub use self::list_world::ListWorld;
 pub use self::noisy_rounds::NoisyRounds;
 pub use self::noisy_world::{NOISY_WORLDS, NoisyWorld};
+pub use self::spaces::{
+    BudgetLoss, DirectionLoss, ExamplesLoss, MixedKnobsLoss, SpaceLoss, SpaceWorld,
+};
 pub use self::study::{Block, WorldRecord, WorldRow, WorldStudy};
 pub use self::tenths_world::TenthsWorld;
 pub use self::world_learner::WorldLearner;

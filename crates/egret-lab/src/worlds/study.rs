@@ -21,7 +21,7 @@ pub struct WorldStudy {
     pub seeds: u64,
     /// The number of decisions of each run on an interval.
     pub decisions: usize,
-    /// The number of decisions of each run on a box or among items.
+    /// The number of decisions of each run elsewhere.
     pub decisions_beyond: usize,
 }
 
@@ -398,11 +398,14 @@ mod tests {
 
     use super::*;
     use crate::run::Silent;
-    use crate::worlds::{BoxWorld, ItemWorld, ListWorld, NoisyWorld, PeerWorlds, WorldFamily};
+    use crate::worlds::{
+        BoxWorld, BudgetLoss, DirectionLoss, ExamplesLoss, ItemWorld, ListWorld, MixedKnobsLoss,
+        NoisyWorld, PeerWorlds, SpaceWorld, WorldFamily,
+    };
 
     fn world(name: &str) -> AnyWorld {
         let number = || Some(AnyWorld::Interval(Box::new(NoisyWorld::named(name)?)));
-        let vector = || Some(AnyWorld::Box(Box::new(BoxWorld::named(name)?)));
+        let vector = || Some(AnyWorld::Vectors(Box::new(BoxWorld::named(name)?)));
         let item = || Some(AnyWorld::Items(Box::new(ItemWorld::named(name)?)));
         let listed = || Some(AnyWorld::Items(Box::new(ListWorld::named(name)?)));
         let with_features = item().or_else(listed);
@@ -613,6 +616,39 @@ mod tests {
                 (of[1].effective_per_1000, of[2].effective_per_1000),
                 (None, None)
             );
+        }
+    }
+
+    /// What uniform play and 2,000 decisions of the default are on each of the other spaces.
+    #[test]
+    fn shares_directions_mixed_knobs_and_sets_are_learned_beyond_uniform_play() {
+        let study = WorldStudy {
+            worlds: vec![
+                AnyWorld::Vectors(Box::new(SpaceWorld(
+                    DirectionLoss::named("sphere_8").expect("listed"),
+                ))),
+                AnyWorld::Vectors(Box::new(SpaceWorld(
+                    BudgetLoss::named("simplex_6").expect("listed"),
+                ))),
+                AnyWorld::Mixed(Box::new(SpaceWorld(MixedKnobsLoss))),
+                AnyWorld::Sets(Box::new(SpaceWorld(
+                    ExamplesLoss::named("sets_300").expect("listed"),
+                ))),
+            ],
+            seeds: 1,
+            ..study(&[], &["default", "naive", "thompson", "uniform"], 2_000)
+        };
+        let rows = study.rows(&[], &study.run(&[], None, &Silent).expect("played"));
+        assert_eq!(rows.len(), 16);
+        for of in rows.chunks(4) {
+            let shares: Vec<f64> = of.iter().map(|row| row.share).collect();
+            assert!(
+                shares[0] > 70.0 && shares[1..3].iter().all(|share| *share > 20.0),
+                "{of:?}"
+            );
+            assert!(shares[3].abs() < 10.0, "{of:?}");
+            let effective = of[0].effective_per_1000.expect("known");
+            assert!((20.0..100.0).contains(&effective), "{effective}");
         }
     }
 

@@ -1,10 +1,13 @@
-use egret::{Action, Batch, Context, EventRng, Item, ReferenceMeasure, Stream, Vector};
+use egret::{
+    Action, Batch, Context, EventRng, Item, ItemSet, MixedAction, ReferenceMeasure, Stream, Vector,
+};
 
 use crate::environment::Environment;
 use crate::learner::{Choice, EgretFactory, LearnerFactory, PlayError, Player, Preset, Round};
 use crate::worlds::AnyWorld;
 use crate::worlds::baselines::{
-    BestItems, BoxThompson, Buckets, ItemRidges, ItemThompson, ShrinkingBox,
+    BestItems, BestSets, Buckets, DrawnRidge, DrawnThompson, ItemRidges, ItemThompson, SetThompson,
+    ShrinkingBox,
 };
 
 /// A learner that plays in noisy worlds.
@@ -14,9 +17,11 @@ pub enum WorldLearner {
     Egret(Box<EgretFactory>),
     /// What one would write in forty lines. On intervals 16 buckets with ridge regression on (1, x, x²), ε = 5%; on boxes ridge
     /// regression on squares and products with a shrinking box around its minimum, ε = 2%; among items ridge regression on
-    /// (1, x) ⊗ (1, e), one of the best 100, ε = 2%; on lists ridge regression of each item on (1, x, x²), ε = 5%.
+    /// (1, x) ⊗ (1, e), one of the best 100, ε = 2%; on lists ridge regression of each item on (1, x, x²), ε = 5%; of sets ridge
+    /// regression on (1, x) ⊗ (1, ē), some of the best 30 items, ε = 2%; else ridge regression on squares and products, the best of
+    /// 256 drawn actions, ε = 2%.
     Naive,
-    /// Linear Thompson sampling over drawn actions, on boxes and among items with features.
+    /// Linear Thompson sampling over drawn actions, everywhere but on intervals and lists.
     Thompson,
     /// Actions at random: what is had without learning.
     Uniform,
@@ -52,7 +57,7 @@ impl WorldLearner {
         *self != Self::Thompson
             || match world {
                 AnyWorld::Interval(_) => false,
-                AnyWorld::Box(_) => true,
+                AnyWorld::Vectors(_) | AnyWorld::Mixed(_) | AnyWorld::Sets(_) => true,
                 AnyWorld::Items(world) => world.embeddings().is_some(),
             }
     }
@@ -61,8 +66,8 @@ impl WorldLearner {
     pub(super) fn cost(&self, world: &AnyWorld) -> f64 {
         let of_world = match world {
             AnyWorld::Interval(_) => 1.0,
-            AnyWorld::Box(_) => 3.0,
-            AnyWorld::Items(_) => 10.0,
+            AnyWorld::Vectors(_) | AnyWorld::Mixed(_) => 3.0,
+            AnyWorld::Items(_) | AnyWorld::Sets(_) => 10.0,
         };
         match self {
             Self::Egret(_) => 10.0 * of_world,
@@ -82,8 +87,8 @@ impl WorldLearner {
     fn settings(&self) -> String {
         match self {
             Self::Egret(factory) => LearnerFactory::<f64>::fingerprint(&**factory),
-            Self::Naive => "naive 16 buckets, ridge 1, epsilon 0.05; boxes from n^-0.25 to 0.1, best 100, epsilon 0.02".to_owned(),
-            Self::Thompson => "thompson 256 draws of a box, 1000 of items".to_owned(),
+            Self::Naive => "naive 16 buckets, ridge 1, epsilon 0.05; boxes from n^-0.25 to 0.1, best 100, epsilon 0.02; best 256 drawn; best 30 of sets".to_owned(),
+            Self::Thompson => "thompson 256 draws, 1000 of items".to_owned(),
             Self::Uniform => "uniform".to_owned(),
         }
     }
@@ -123,10 +128,53 @@ impl WorldAction for Vector {
         seed: u64,
     ) -> Option<Box<dyn Player<Self>>> {
         let features = environment.context_dim();
-        let knobs = environment.sides()?.len();
+        match environment.sides() {
+            Some(sides) if *learner == WorldLearner::Naive => {
+                Some(Box::new(ShrinkingBox::new(sides.len(), features, seed)))
+            }
+            _ => drawn(learner, environment, seed),
+        }
+    }
+}
+
+impl WorldAction for MixedAction {
+    fn baseline(
+        learner: &WorldLearner,
+        environment: &dyn Environment<Self>,
+        seed: u64,
+    ) -> Option<Box<dyn Player<Self>>> {
+        drawn(learner, environment, seed)
+    }
+}
+
+/// Baselines over drawn actions, where actions have coordinates.
+fn drawn<A: Action>(
+    learner: &WorldLearner,
+    environment: &dyn Environment<A>,
+    seed: u64,
+) -> Option<Box<dyn Player<A>>> {
+    let (measure, coordinates) = (environment.measure(), environment.coordinates()?);
+    let of = (environment.context_dim(), seed);
+    match learner {
+        WorldLearner::Naive => Some(Box::new(DrawnRidge::new(measure, coordinates, of))),
+        WorldLearner::Thompson => Some(Box::new(DrawnThompson::new(measure, coordinates, of))),
+        _ => None,
+    }
+}
+
+impl WorldAction for ItemSet {
+    fn baseline(
+        learner: &WorldLearner,
+        environment: &dyn Environment<Self>,
+        seed: u64,
+    ) -> Option<Box<dyn Player<Self>>> {
+        let (rows, features) = (environment.embeddings()?, environment.context_dim());
+        let mut rng = EventRng::new(seed, 0, Stream::Action);
+        let one = draw(&*environment.measure(), &mut rng);
+        let size = one.items().len();
         match learner {
-            WorldLearner::Naive => Some(Box::new(ShrinkingBox::new(knobs, features, seed))),
-            WorldLearner::Thompson => Some(Box::new(BoxThompson::new(knobs, features, seed))),
+            WorldLearner::Naive => Some(Box::new(BestSets::new(rows, size, features, seed))),
+            WorldLearner::Thompson => Some(Box::new(SetThompson::new(rows, size, features, seed))),
             _ => None,
         }
     }
@@ -218,11 +266,12 @@ impl<A: Action> Player<A> for Uniform<A> {
 
 #[cfg(test)]
 mod tests {
-    use egret::{Interval, Model, Settings};
+    use egret::{ActionKind, Interval, Model, ModelSpec, Settings};
 
     use super::*;
-    use crate::environment::World;
-    use crate::worlds::NoisyWorld;
+    use crate::worlds::{
+        BudgetLoss, ExamplesLoss, MixedKnobsLoss, NoisyWorld, SpaceLoss, SpaceWorld,
+    };
 
     #[test]
     fn every_name_is_a_learner() {
@@ -234,13 +283,28 @@ mod tests {
 
     #[test]
     fn default_is_the_model_that_users_make() {
-        let world = NoisyWorld::named("price").expect("listed");
-        let learner = WorldLearner::named("default").expect("listed");
-        let mut player = learner.player(&world, 7).expect("it fits");
         let prices = Interval::new(5.0, 50.0).expect("5 < 50");
+        same_decisions(
+            &NoisyWorld::named("price").expect("listed"),
+            ModelSpec::new(prices, 3),
+        );
+        let budget = BudgetLoss::named("simplex_6").expect("listed");
+        same_decisions(&SpaceWorld(budget), budget.spec());
+        same_decisions(&SpaceWorld(MixedKnobsLoss), MixedKnobsLoss.spec());
+        let sets = ExamplesLoss::named("sets_300").expect("listed");
+        let spec = sets.spec();
+        same_decisions(&SpaceWorld(sets), spec);
+    }
+
+    fn same_decisions<A: WorldAction + ActionKind>(
+        environment: &dyn Environment<A>,
+        spec: ModelSpec,
+    ) {
+        let learner = WorldLearner::named("default").expect("listed");
+        let mut player = learner.player(environment, 7).expect("it fits");
         let settings = Settings::default().with_seed(7);
-        let mut model = Model::<f64>::with_settings(prices, 3, settings).expect("it fits");
-        let rounds = world.known_rounds(7, 200);
+        let mut model = Model::<A>::from_spec(spec.with_seed(7), settings).expect("it fits");
+        let rounds = environment.world(7, 200);
         for event in 0..200 {
             let x = rounds.context(event);
             let choice = player.decide(event as u64, x).expect("decided");

@@ -39,7 +39,7 @@ impl PeerWorlds {
     fn have(self, world: &AnyWorld) -> bool {
         match (self, world) {
             (Self::Intervals, AnyWorld::Interval(_)) => true,
-            (Self::FreeBoxes, AnyWorld::Box(world)) => world.context_dim() == 0,
+            (Self::FreeBoxes, AnyWorld::Vectors(world)) => world.context_dim() == 0,
             (Self::Catalogues, AnyWorld::Items(world)) => {
                 world.embeddings().is_some_and(|rows| rows.len() <= 10_000)
             }

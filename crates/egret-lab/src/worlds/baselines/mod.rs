@@ -1,7 +1,9 @@
 //! Learners that one would write in an afternoon, to compare with.
 
 mod best_items;
+mod best_sets;
 mod buckets;
+mod drawn;
 mod item_ridges;
 mod posterior;
 mod quadratic;
@@ -12,10 +14,12 @@ mod thompson;
 use egret::Context;
 
 pub(super) use self::best_items::BestItems;
+pub(super) use self::best_sets::{BestSets, SetThompson};
 pub(super) use self::buckets::Buckets;
+pub(super) use self::drawn::{DrawnRidge, DrawnThompson};
 pub(super) use self::item_ridges::ItemRidges;
 pub(super) use self::shrinking_box::ShrinkingBox;
-pub(super) use self::thompson::{BoxThompson, ItemThompson};
+pub(super) use self::thompson::ItemThompson;
 use crate::learner::PlayError;
 
 /// The numbers of a context.

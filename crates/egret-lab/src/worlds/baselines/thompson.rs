@@ -1,17 +1,9 @@
-use egret::lanes::dot;
-use egret::{Context, EmbeddingRows, EventRng, Item, Stream, Vector};
+use egret::{Context, EmbeddingRows, EventRng, Item, Stream};
 
 use crate::learner::{Choice, PlayError, Player, Round};
 use crate::worlds::baselines::best_items::{self, product, row, weights};
+use crate::worlds::baselines::dense;
 use crate::worlds::baselines::posterior::Posterior;
-use crate::worlds::baselines::{dense, quadratic};
-
-/// Linear Thompson sampling over knobs in [−1, 1] drawn at random: the best of 256 by a draw of θ, with squares and products.
-pub(in crate::worlds) struct BoxThompson {
-    knobs: usize,
-    seed: u64,
-    posterior: Posterior,
-}
 
 /// Linear Thompson sampling over items drawn at random: the best of 1,000 by a draw of θ, with (1, x) ⊗ (1, e).
 pub(in crate::worlds) struct ItemThompson {
@@ -20,19 +12,7 @@ pub(in crate::worlds) struct ItemThompson {
     posterior: Posterior,
 }
 
-const DRAWN_KNOBS: usize = 256;
 const DRAWN_ITEMS: usize = 1_000;
-
-impl BoxThompson {
-    pub fn new(knobs: usize, features: usize, seed: u64) -> Self {
-        let phi = quadratic::features(&vec![0.0; features], &vec![0.0; knobs]);
-        Self {
-            knobs,
-            seed,
-            posterior: Posterior::new(phi.len()),
-        }
-    }
-}
 
 impl ItemThompson {
     pub fn new(rows: &EmbeddingRows, features: usize, seed: u64) -> Self {
@@ -41,28 +21,6 @@ impl ItemThompson {
             seed,
             posterior: Posterior::new((1 + features) * (1 + rows.dim())),
         }
-    }
-}
-
-impl Player<Vector> for BoxThompson {
-    fn decide(&mut self, event: u64, x: &Context) -> Result<Choice<Vector>, PlayError> {
-        let mut rng = EventRng::new(self.seed, event, Stream::Action);
-        let theta = self.posterior.draw(&mut rng);
-        let x = dense(x)?;
-        let drawn = (0..DRAWN_KNOBS).map(|_| {
-            let knobs: Vec<f64> = (0..self.knobs).map(|_| 2.0 * rng.unit() - 1.0).collect();
-            (dot(&theta, &quadratic::features(x, &knobs)), knobs)
-        });
-        let (_, best) = drawn.min_by(|a, b| a.0.total_cmp(&b.0)).expect("some");
-        Ok(Choice::Plain(Vector::new(&best).expect("within [−1, 1]")))
-    }
-
-    fn learn(&mut self, rounds: &[Round<'_, Vector>]) -> Result<(), PlayError> {
-        for round in rounds {
-            let phi = quadratic::features(dense(round.x)?, round.choice.action());
-            self.posterior.learn(phi, round.loss.get());
-        }
-        Ok(())
     }
 }
 
