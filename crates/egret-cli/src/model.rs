@@ -1,4 +1,4 @@
-//! `egret model`: begins models, and looks into saved ones.
+//! `egret model`: begins models, changes their catalogues, and looks into saved ones.
 
 use std::path::PathBuf;
 
@@ -8,6 +8,7 @@ use egret::{AnyAction, Context, Objective, Space};
 use egret_jobs::create::{CreateRequest, create};
 use egret_jobs::decide::ContextSource;
 use egret_jobs::describe::{Curve, DescribeRequest, ModelDescription, describe};
+use egret_jobs::items::{ChangeItemsRequest, change_items};
 use egret_report::numerals::{short, thousands};
 use egret_report::{Axis, Colour, Line, LineChart, Picture, Section, output};
 use serde::Serialize;
@@ -24,6 +25,9 @@ pub enum ModelCommand {
     /// Begin a model without a log: it decides at random, and `egret learn --continue` teaches it
     #[command(after_help = NEW_EXAMPLES)]
     New(NewArgs),
+    /// Add and remove items of a model's catalogue: the others keep their numbers, and what was learned stays
+    #[command(after_help = ITEMS_EXAMPLES)]
+    Items(ItemsArgs),
     /// Show space, features, objective, settings, what it learned from, and what it predicts
     #[command(after_help = EXAMPLES)]
     Show(ShowArgs),
@@ -41,6 +45,31 @@ and predictions are in those units.
 Examples, after `egret demo`:
   egret model new --space interval:5,50 --objective maximize:0,50 --contexts egret-demo/customers.csv -o new.egret
   egret model new --space box:1,16,1,64 --objective minimize:0,250,clip -o knobs.egret";
+
+const ITEMS_EXAMPLES: &str = "\
+The catalogue then has a new version, which decisions are logged with. Logs of its earlier versions can still be learned from
+(`egret learn --continue`), and removed items are never decided again.
+
+Examples:
+  egret model items films.egret --add new-films.csv -o films.egret
+  egret model items films.egret --remove 7,512 -o films.egret";
+
+/// What `egret model items` is told.
+#[derive(Debug, Args)]
+pub struct ItemsArgs {
+    /// A saved model over items
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// The features of new items: a file with one line of comma-separated numbers for each; they are numbered on from the last item
+    #[arg(long, value_name = "FILE", required_unless_present = "remove")]
+    add: Option<PathBuf>,
+    /// The numbers of items that are no longer chosen, between commas
+    #[arg(long, value_name = "ITEMS", value_delimiter = ',')]
+    remove: Vec<u32>,
+    /// Where the model goes
+    #[arg(short, long, value_name = "FILE", value_parser = output_path())]
+    output: PathBuf,
+}
 
 /// What `egret model new` is told.
 #[derive(Debug, Args)]
@@ -98,6 +127,7 @@ pub struct ShowArgs {
 pub fn model(command: &ModelCommand) -> Result<String> {
     match command {
         ModelCommand::New(args) => new(args),
+        ModelCommand::Items(args) => items(args),
         ModelCommand::Show(args) => show(args),
     }
 }
@@ -133,6 +163,27 @@ fn new(args: &NewArgs) -> Result<String> {
         },
         args.output.display()
     );
+    Ok(told(&args.output, text))
+}
+
+fn items(args: &ItemsArgs) -> Result<String> {
+    // The model may be replaced, as by `egret learn --continue`.
+    protect_inputs(&[("-o", Some(&args.output))], args.add.as_deref())?;
+    let (model, report) = change_items(&ChangeItemsRequest {
+        model: args.model.clone(),
+        add: args.add.clone(),
+        remove: args.remove.clone(),
+    })?;
+    output::write(&args.output, &model.save())?;
+    let mut text = String::new();
+    if 0 < report.removed {
+        text += &format!("Removed: {}.\n", thousands(report.removed as f64));
+    }
+    if let Some((first, end)) = report.added {
+        text += &format!("Added: the items {first} to {}.\n", end - 1);
+    }
+    let path = args.output.display();
+    text += &format!("The model is over {} now, and in {path}.\n", report.space);
     Ok(told(&args.output, text))
 }
 

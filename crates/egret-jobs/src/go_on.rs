@@ -88,7 +88,7 @@ pub fn go_on(
                 );
                 return Err(JobError::field(&place, "objective", problem));
             }
-            if record.mu.as_deref().is_some_and(|own| *own != space) {
+            if (record.mu.as_deref()).is_some_and(|own| !own.is_or_became(&space)) {
                 let problem = format!(
                     "the model is over {space}, and this is over {}",
                     record.mu.as_deref().unwrap_or(&space)

@@ -10,6 +10,7 @@
 //! | which rows of the log are bad?                       | [`check`](check::check)                    |
 //! | which column of a table is what?                     | [`propose`](propose::propose)              |
 //! | a model before there is a log                        | [`create`](create::create)                 |
+//! | items that come and go in a model's catalogue        | [`change_items`](items::change_items)      |
 //! | what would the model do for these contexts?          | [`decide`](decide::decide)                 |
 //! | what is in a model?                                  | [`describe`](describe::describe)           |
 //! | what does a model become with later events?          | [`go_on`](go_on::go_on)                    |
@@ -33,6 +34,7 @@ pub mod evaluate;
 mod event_numbers;
 pub mod go_on;
 pub mod head;
+pub mod items;
 mod log_reader;
 mod log_source;
 mod logging_models;

@@ -10,6 +10,7 @@ mod evaluate_fit;
 mod evaluate_logged_by;
 mod evaluate_parts;
 mod head;
+mod items;
 mod limits;
 mod merge;
 mod messy_table;

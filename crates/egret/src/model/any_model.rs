@@ -96,6 +96,11 @@ impl AnyModel {
         self.0.as_any().downcast_ref()
     }
 
+    /// The typed model to change, if its actions are of this kind.
+    pub fn typed_mut<A: ActionKind>(&mut self) -> Option<&mut Model<A>> {
+        self.0.as_any_mut().downcast_mut()
+    }
+
     /// The typed model; returns itself as the error if its actions are of another kind.
     pub fn into_typed<A: ActionKind>(self) -> Result<Model<A>, Self> {
         if self.kind() == A::KIND {
@@ -180,6 +185,7 @@ trait ErasedModel: Send + Sync + fmt::Debug {
     fn settings(&self) -> &Settings;
     fn batches_learned(&self) -> u64;
     fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
     fn decide(&self, event: u64, x: &Context) -> Result<Decision<AnyAction>, DecideError>;
     fn decide_within(
@@ -229,6 +235,10 @@ impl<A: ActionKind> ErasedModel for Model<A> {
     }
 
     fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 

@@ -95,6 +95,7 @@ impl Model<Item> {
             changed.learner.corral = self.learner.corral.clone();
         }
         changed.next_event = self.next_event;
+        changed.trained_rows = self.trained_rows.take();
         changed.counts = std::mem::take(&mut self.counts);
         *self = changed;
         Ok(())

@@ -154,6 +154,27 @@ impl Space {
         }
     }
 
+    /// Whether it is the other space, or a catalogue that became the other one as items were added and removed: its actions are
+    /// actions of the other, or were.
+    pub fn is_or_became(&self, later: &Self) -> bool {
+        let version = |space: &Self| match space {
+            Self::ChangedItems { version, .. } => *version,
+            _ => 0,
+        };
+        match (self.as_items(), later.as_items()) {
+            _ if self == later => true,
+            (Some((count, weights, removed)), Some((more, later_weights, more_removed))) => {
+                version(self) < version(later)
+                    && count <= more
+                    && weights == later_weights.map(|weights| &weights[..count])
+                    && removed
+                        .iter()
+                        .all(|of| more_removed.binary_search(of).is_ok())
+            }
+            _ => false,
+        }
+    }
+
     /// The measure of a mixed space.
     pub(crate) fn mixed_knobs(&self) -> Result<MixedKnobs, SpaceError> {
         let Self::Mixed { knobs } = self else {
@@ -501,6 +522,29 @@ mod tests {
     use crate::event::{ItemSet, MixedAction, Vector};
     use crate::learner::Settings;
     use crate::model::{AnyModel, ModelSpec};
+
+    #[test]
+    fn a_catalogue_is_known_after_items_came_and_went() {
+        let changed = |count, version, removed: &[u32]| Space::ChangedItems {
+            count,
+            weights: None,
+            version,
+            removed: removed.iter().copied().map(Item).collect(),
+        };
+        let first: Space = "items:10".parse().expect("a space");
+        let later = changed(12, 2, &[3, 7]);
+        assert!(first.is_or_became(&first) && first.is_or_became(&later));
+        assert!(changed(12, 1, &[3]).is_or_became(&later));
+        for other in [
+            changed(13, 1, &[3]),
+            changed(12, 1, &[4]),
+            changed(12, 3, &[3, 7]),
+            "interval:0,1".parse().expect("a space"),
+        ] {
+            assert!(!other.is_or_became(&later), "{other}");
+        }
+        assert!(!later.is_or_became(&first));
+    }
 
     #[test]
     fn every_space_has_a_kind_a_measure_and_a_short_form() {
