@@ -12,4 +12,5 @@ mod policies;
 mod reliability;
 mod selection;
 mod truncated;
+mod spaces;
 mod verdicts;
