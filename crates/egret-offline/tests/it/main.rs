@@ -11,6 +11,6 @@ mod logs;
 mod policies;
 mod reliability;
 mod selection;
-mod truncated;
 mod spaces;
+mod truncated;
 mod verdicts;
