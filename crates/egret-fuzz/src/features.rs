@@ -1,6 +1,6 @@
 use egret::{FeatureCounts, FeatureSchema, Features};
 
-use crate::two_parts;
+use crate::two_parts::two_parts;
 
 /// A schema and a context, both as JSON: the context is encoded, or refused with a reason; the order of its fields does not count; and what
 /// may be logged of it gives the same numbers.

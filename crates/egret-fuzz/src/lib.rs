@@ -19,6 +19,7 @@
 mod features;
 mod model_file;
 mod own_table;
+mod two_parts;
 
 pub use features::features;
 pub use model_file::{model_file, saved_models};
@@ -45,14 +46,6 @@ pub fn replay(target: fn(&[u8])) -> ExitCode {
         println!("{file}: read or refused");
     }
     ExitCode::SUCCESS
-}
-
-/// The text before and after the first empty line; all of it is before if there is none.
-fn two_parts(bytes: &[u8]) -> (&[u8], &[u8]) {
-    match bytes.windows(2).position(|pair| pair == b"\n\n") {
-        Some(place) => (&bytes[..place], &bytes[place + 2..]),
-        None => (bytes, &[]),
-    }
 }
 
 #[cfg(test)]

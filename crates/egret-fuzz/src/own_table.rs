@@ -2,7 +2,7 @@ use std::fs;
 
 use egret_log::{LogMapping, OnBad, ReadError, Reader};
 
-use crate::two_parts;
+use crate::two_parts::two_parts;
 
 /// A mapping as TOML and a table: each row becomes a good record, or is named as bad; reading ends.
 pub fn own_table(bytes: &[u8]) {
