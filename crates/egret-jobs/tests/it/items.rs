@@ -3,9 +3,7 @@ use std::path::{Path, PathBuf};
 
 use egret::{AnyAction, Item, TrainedRows};
 use egret_jobs::create::{CreateRequest, create};
-use egret_jobs::go_on::{GoOnRequest, go_on};
 use egret_jobs::items::{ChangeItemsRequest, change_items};
-use egret_jobs::{LogSource, Silent};
 use tempfile::TempDir;
 
 use crate::{assert_request, folder, fresh};
@@ -36,7 +34,7 @@ fn change(model: &Path, add: Option<&Path>, remove: &[u32]) -> ChangeItemsReques
 }
 
 #[test]
-fn items_come_and_go_and_logs_of_before_are_learned() {
+fn items_come_and_go_and_what_was_learned_stays() {
     let (folder, file) = catalogue();
     let new = folder.path().join("new.csv");
     fs::write(&new, "0.3,0.3\n").expect("written");
@@ -52,33 +50,6 @@ fn items_come_and_go_and_logs_of_before_are_learned() {
         let there = played.contains(&AnyAction::Item(Item(item)));
         assert_eq!(there, ![1, 3].contains(&item), "{item}");
     }
-
-    // An event of before, in which an item was played that is gone.
-    fs::write(&file, model.save()).expect("written");
-    let log = folder.path().join("log.csv");
-    fs::write(&log, "item,p,loss\n3,0.25,1\n0,0.25,0\n").expect("written");
-    let mapping = "action = \"item\"\nspace = \"items:4\"\ndensity = \"p\"\ndensity_per_unit = true\nloss = \"loss\"\n";
-    fs::write(folder.path().join("log.csv.toml"), mapping).expect("written");
-    let learn = |log: &Path| {
-        go_on(
-            &GoOnRequest {
-                model: file.clone(),
-                log: LogSource::new([log.to_owned()]),
-                batch: 8,
-            },
-            &Silent,
-        )
-    };
-    let (_, learned) = learn(&log).expect("learned");
-    assert_eq!(learned.counts.used, 2);
-    // A catalogue that this one never was is refused.
-    fs::write(
-        folder.path().join("log.csv.toml"),
-        mapping.replace("items:4", "items:6"),
-    )
-    .expect("written");
-    let error = learn(&log).expect_err("another catalogue").to_string();
-    assert!(error.contains("items:6"), "{error}");
 }
 
 #[test]

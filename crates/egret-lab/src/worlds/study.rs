@@ -643,7 +643,7 @@ mod tests {
         for of in rows.chunks(4) {
             let shares: Vec<f64> = of.iter().map(|row| row.share).collect();
             assert!(
-                shares[0] > 70.0 && shares[1..3].iter().all(|share| *share > 20.0),
+                shares[0] > 50.0 && shares[1..3].iter().all(|share| *share > 20.0),
                 "{of:?}"
             );
             assert!(shares[3].abs() < 10.0, "{of:?}");
