@@ -61,7 +61,10 @@ mod tests {
     const MAPPING: &str = "action = \"price\"\ndensity = \"p\"\nreward = \"revenue\"\nreward_range = \"0,50\"\ncontext = [\"age\"]\nspace = \"interval:5,50\"\n";
     const TABLE: &str = "price,p,revenue,age\n20,0.9,5,31\n21.5,1.1,0,\"3\n1\"\n";
 
-    fn with_examples() -> Vec<(fn(&[u8]), Vec<Vec<u8>>)> {
+    /// A target and what it is to take.
+    type Examples = (fn(&[u8]), Vec<Vec<u8>>);
+
+    fn with_examples() -> Vec<Examples> {
         let text = |first: &str, second: &str| format!("{first}\n\n{second}").into_bytes();
         vec![
             (features, vec![text(SCHEMA, CONTEXT), text("", CONTEXT)]),

@@ -51,7 +51,7 @@ pub trait SpaceLoss: Send + Sync {
     }
 
     /// The numbers that baselines take an action for.
-    fn coordinates(&self) -> Option<fn(&Self::Action) -> Vec<f64>> {
+    fn coordinates(&self) -> Option<Coordinates<Self::Action>> {
         None
     }
 
@@ -60,6 +60,9 @@ pub trait SpaceLoss: Send + Sync {
         None
     }
 }
+
+/// What baselines take an action for.
+type Coordinates<A> = fn(&A) -> Vec<f64>;
 
 /// A world of such a loss.
 #[derive(Debug)]
