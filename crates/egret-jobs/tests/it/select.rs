@@ -58,7 +58,9 @@ fn the_winner_is_the_candidate_with_the_lowest_estimate() {
     }
     let mut steps = steps.into_inner().expect("no panic");
     steps.sort_unstable();
-    assert_eq!(steps, [(1, 2), (2, 2)]);
+    // Between epochs it says again how many are trained, so that it can be stopped there.
+    steps.dedup();
+    assert_eq!(steps, [(0, 2), (1, 2), (2, 2)]);
     let loaded = AnyModel::load(&model.save()).expect("just saved");
     assert_eq!(loaded.decide(3, &x(3)), model.decide(3, &x(3)));
 }
