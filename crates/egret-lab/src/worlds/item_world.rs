@@ -6,7 +6,7 @@ use egret::{
 };
 
 use crate::environment::{Environment, World};
-use crate::worlds::normals::normals;
+use crate::worlds::normals::{item_rows, normals};
 use crate::worlds::{KnownRounds, KnownWorld};
 
 /// A catalogue whose visitors click or not.
@@ -42,12 +42,8 @@ impl ItemWorld {
     }
 
     fn rows(&self) -> &EmbeddingRows {
-        self.rows.get_or_init(|| {
-            let mut rng = EventRng::new(ROWS, 0, Stream::World);
-            let values = normals(self.items * FEATURES, &mut rng);
-            EmbeddingRows::from_singles(FEATURES, values.map(|value| value as f32).collect())
-                .expect("standard normal numbers")
-        })
+        self.rows
+            .get_or_init(|| item_rows(self.items, FEATURES, ROWS))
     }
 
     fn rounds(&self, seed: u64, rounds: usize) -> ItemRounds<'_> {

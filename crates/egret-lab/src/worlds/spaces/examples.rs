@@ -1,8 +1,8 @@
 use std::sync::OnceLock;
 
-use egret::{EmbeddingRows, EventRng, ItemSet, Items, ModelSpec, Sets, Stream};
+use egret::{EmbeddingRows, EventRng, ItemSet, Items, ModelSpec, Sets};
 
-use crate::worlds::normals::normals;
+use crate::worlds::normals::{item_rows, normals};
 use crate::worlds::spaces::{CONTEXT, SpaceLoss};
 
 /// Three examples of many for a prompt: an answer is wrong with probability σ(1.5 − 1.2·s), s the sum of their scores over √3.
@@ -38,12 +38,8 @@ impl ExamplesLoss {
     }
 
     fn rows(&self) -> &EmbeddingRows {
-        self.rows.get_or_init(|| {
-            let mut rng = EventRng::new(ROWS, 0, Stream::World);
-            let values = normals(self.items * FEATURES, &mut rng);
-            EmbeddingRows::from_singles(FEATURES, values.map(|value| value as f32).collect())
-                .expect("standard normal numbers")
-        })
+        self.rows
+            .get_or_init(|| item_rows(self.items, FEATURES, ROWS))
     }
 
     /// The score of every item.
