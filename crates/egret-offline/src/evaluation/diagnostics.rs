@@ -156,9 +156,11 @@ impl WeightSummary {
         (self.logged.estimate(), margin)
     }
 
-    /// (Σψ²)²/Σψ⁴ of the losses alone, as a share of the events: small where they are rare.
+    /// (Σψ²)²/Σψ⁴ of the losses alone, as a share of (Σh²)²/Σh⁴, the events that count: small where losses are rare, and not
+    /// where many events count little.
     pub(crate) fn informative_share(&self) -> f64 {
-        self.logged.informative() / self.logged.n as f64
+        let share = self.logged.informative() / self.logged.informative_normalizer();
+        if share < 1.0 { share } else { 1.0 }
     }
 
     /// (Σψ²)²/Σψ⁴ of ψ = hw(ℓ − v̂) on average, if losses were alike at all weights.
@@ -289,6 +291,22 @@ mod tests {
         // Variance (1 + 0 + 4 + 1)/3 = 2.
         assert!((found.mean_weight_error - 0.5_f64.sqrt()).abs() < 1e-15);
         assert_eq!(found.pareto_k, None);
+    }
+
+    #[test]
+    fn losses_that_all_tell_as_much_are_all_informative_whatever_events_count() {
+        let h: Vec<f64> = (0..1000).map(|n| 10.0 / (10.0 + f64::from(n))).collect();
+        let losses: Vec<f64> = (0..1000).map(|n| f64::from(n % 2)).collect();
+        for (event_weights, least) in [(None, 1.0 - 1e-12), (Some(&h[..]), 0.9)] {
+            let events = WeightedEvents {
+                losses: &losses,
+                weights: &[1.0; 1000],
+                event_weights,
+                ..WeightedEvents::default()
+            };
+            let share = WeightSummary::of(&events, &WeightSummary::new()).informative_share();
+            assert!((least..=1.0).contains(&share), "{share}");
+        }
     }
 
     #[test]
