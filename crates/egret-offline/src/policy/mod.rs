@@ -112,7 +112,7 @@ pub fn expected_loss<X: ?Sized, A: Action>(
     Ok(buffers.fhats.iter().sum::<f64>() / buffers.fhats.len() as f64)
 }
 
-/// What [`TruncatedMeans`] are at one event, as means over decisions that the logging model makes again
+/// What [`TruncatedMeans`](crate::TruncatedMeans) are at one event, as means over decisions that the logging model makes again
 /// ([`Learner::decide_again`](egret::Learner::decide_again)): each gives a weight for the policy, 0 for a point mass, and f̂ of its
 /// action. Of no decision at all they are 0.
 pub fn truncated_means(
