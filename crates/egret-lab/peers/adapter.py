@@ -118,8 +118,12 @@ class CbExplore:
 
 
 def features(x):
-    """A context as Vowpal Wabbit reads it."""
-    return " ".join(f"{place}:{value:.6g}" for place, value in enumerate(x) if value != 0)
+    """A context as Vowpal Wabbit reads it.
+
+    Names begin with a letter. Those of digits alone are not hashed, and neighbours then share weights of --cb_explore: what one
+    feature says of an action is what the next says of another.
+    """
+    return " ".join(f"x{place}:{value:.6g}" for place, value in enumerate(x) if value != 0)
 
 
 class Coba:

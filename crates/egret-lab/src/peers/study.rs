@@ -13,7 +13,7 @@ use crate::run::{Journal, Progress, Run, StudyError, Task, run_all};
 pub enum PeerFamily {
     /// Vowpal Wabbit's CATS, with sixteen settings.
     Vw,
-    /// Vowpal Wabbit's `--cb_explore` over buckets, with eight settings.
+    /// Vowpal Wabbit's `--cb_explore` over buckets, with twelve settings.
     CbExplore,
     /// coba, with four learners.
     Coba,
@@ -40,7 +40,7 @@ impl PeerFamily {
     /// The learners of the library.
     ///
     /// CATS has K ∈ {8, 16, 32, 64} buckets, bandwidth 1/K or 2/K, `--coin` or `-l 0.5`, and ε = 0.05. `--cb_explore` has 16 or 32
-    /// buckets, SquareCB or ε = 0.05, and products of two features or none. coba has no learner for an interval, so its learners choose among the centres of sixteen buckets: ε-greedy and SquareCB through Vowpal Wabbit,
+    /// buckets, SquareCB with the scale of γ at 10, as it begins with, or at 100, or ε = 0.05, and products of two features or none. coba has no learner for an interval, so its learners choose among the centres of sixteen buckets: ε-greedy and SquareCB through Vowpal Wabbit,
     /// Corral over both, and an ε-greedy bandit that ignores the context.
     pub fn peers(self) -> Vec<Peer> {
         match self {
@@ -65,6 +65,7 @@ impl PeerFamily {
                 .flat_map(|k| {
                     [
                         (k, "--squarecb", "squarecb"),
+                        (k, "--squarecb --gamma_scale 100", "squarecb γ=100"),
                         (k, "--epsilon 0.05", "ε=0.05"),
                     ]
                 })
@@ -336,9 +337,9 @@ mod tests {
         assert_eq!(peers[3].settings["bandwidth"], 0.25);
         assert!(names.iter().all(|name| family(name) == "VW CATS"));
         let explore = PeerFamily::CbExplore.peers();
-        assert_eq!(explore.len(), 8);
-        assert_eq!(explore[7].name, "VW cb_explore K=32 ε=0.05 x·x");
-        assert_eq!(explore[7].settings["options"], "--epsilon 0.05 -q xx");
+        assert_eq!(explore.len(), 12);
+        assert_eq!(explore[11].name, "VW cb_explore K=32 ε=0.05 x·x");
+        assert_eq!(explore[11].settings["options"], "--epsilon 0.05 -q xx");
         assert!((explore.iter()).all(|peer| family(&peer.name) == "VW cb_explore"));
         let coba = PeerFamily::Coba.peers();
         assert!(coba.iter().all(|peer| family(&peer.name) == "coba"));
