@@ -1,11 +1,14 @@
 //! Actions: a number is a float, a vector an array, an item an int, a mixed action a dict, a set a list.
 
+use std::borrow::Borrow;
+
 use egret::{AnyAction, Item, Vector};
+use numpy::PyUntypedArrayMethods as _;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::array::{array, rows};
+use crate::array::{self, array, rows};
 use crate::error::{EgretError, raised};
 use crate::value::{from_object, to_object};
 
@@ -13,57 +16,71 @@ use crate::value::{from_object, to_object};
 pub fn to_python<'py>(py: Python<'py>, action: &AnyAction) -> PyResult<Bound<'py, PyAny>> {
     match action {
         AnyAction::Number(value) => value.into_bound_py_any(py),
-        AnyAction::Vector(vector) => array(py, vector.as_slice()),
+        AnyAction::Vector(vector) => Ok(array(py, vector.as_slice().to_vec())),
         AnyAction::Item(Item(index)) => index.into_bound_py_any(py),
         AnyAction::Mixed(_) | AnyAction::Set(_) => to_object(py, action),
     }
 }
 
-/// Actions of one kind: an array where it holds them, else a list.
-pub fn many_to_python<'py>(py: Python<'py>, actions: &[&AnyAction]) -> PyResult<Bound<'py, PyAny>> {
-    let numbers: Option<Vec<f64>> = all(actions, |action| match action {
-        AnyAction::Number(value) => Some(*value),
-        _ => None,
-    });
-    if let Some(numbers) = numbers {
-        return array(py, &numbers);
-    }
-    let items: Option<Vec<i64>> = all(actions, |action| match action {
-        AnyAction::Item(Item(index)) => Some(i64::from(*index)),
-        _ => None,
-    });
-    if let Some(items) = items {
-        return array(py, &items);
-    }
-    let vectors: Option<Vec<&[f64]>> = all(actions, |action| match action {
-        AnyAction::Vector(vector) => Some(vector.as_slice()),
-        _ => None,
-    });
-    if let Some(vectors) = vectors.filter(|vectors| are_even(vectors)) {
-        return rows(py, &vectors.concat(), vectors[0].len());
-    }
-    let sets: Option<Vec<&[Item]>> = all(actions, |action| match action {
-        AnyAction::Set(set) => Some(set.items()),
-        _ => None,
-    });
-    if let Some(sets) = sets.filter(|sets| are_even(sets)) {
-        let places = sets.iter().copied().flatten().map(|item| i64::from(item.0));
-        return rows(py, &places.collect::<Vec<_>>(), sets[0].len());
-    }
-    let objects = actions.iter().map(|action| to_python(py, action));
-    objects.collect::<PyResult<Vec<_>>>()?.into_bound_py_any(py)
+/// Actions of one model on their way to Python: an array where it holds them, else a list.
+pub enum Actions {
+    Numbers(Vec<f64>),
+    Items(Vec<i64>),
+    /// Row after row.
+    Vectors(Vec<f64>, usize),
+    /// Row after row.
+    Sets(Vec<i64>, usize),
+    Mixed(Vec<AnyAction>),
 }
 
-fn all<'a, T>(
-    actions: &[&'a AnyAction],
-    part: impl Fn(&'a AnyAction) -> Option<T>,
-) -> Option<Vec<T>> {
-    actions.iter().map(|action| part(action)).collect()
+impl Actions {
+    /// None yet, of the kind of this one.
+    fn like(action: &AnyAction) -> Self {
+        match action {
+            AnyAction::Number(_) => Self::Numbers(Vec::new()),
+            AnyAction::Item(_) => Self::Items(Vec::new()),
+            AnyAction::Vector(vector) => Self::Vectors(Vec::new(), vector.as_slice().len()),
+            AnyAction::Set(set) => Self::Sets(Vec::new(), set.items().len()),
+            AnyAction::Mixed(_) => Self::Mixed(Vec::new()),
+        }
+    }
+
+    fn push(&mut self, action: &AnyAction) {
+        match (self, action) {
+            (Self::Numbers(all), AnyAction::Number(value)) => all.push(*value),
+            (Self::Items(all), AnyAction::Item(item)) => all.push(i64::from(item.0)),
+            (Self::Vectors(all, _), AnyAction::Vector(vector)) => all.extend(vector.as_slice()),
+            (Self::Sets(all, _), AnyAction::Set(set)) => {
+                all.extend(set.items().iter().map(|item| i64::from(item.0)));
+            }
+            (Self::Mixed(all), action) => all.push(action.clone()),
+            _ => unreachable!("a model has actions of one kind"),
+        }
+    }
+
+    /// For Python, which takes over the numbers.
+    pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        match self {
+            Self::Numbers(all) => Ok(array(py, all)),
+            Self::Items(all) => Ok(array(py, all)),
+            Self::Vectors(all, columns) => rows(py, all, columns),
+            Self::Sets(all, columns) => rows(py, all, columns),
+            Self::Mixed(all) => {
+                let objects = all.iter().map(|action| to_python(py, action));
+                objects.collect::<PyResult<Vec<_>>>()?.into_bound_py_any(py)
+            }
+        }
+    }
 }
 
-/// Whether all rows have as many cells.
-fn are_even<T>(rows: &[&[T]]) -> bool {
-    rows.windows(2).all(|pair| pair[0].len() == pair[1].len())
+impl<T: Borrow<AnyAction>> FromIterator<T> for Actions {
+    fn from_iter<I: IntoIterator<Item = T>>(actions: I) -> Self {
+        let mut actions = actions.into_iter().peekable();
+        let first = actions.peek().map(Borrow::borrow);
+        let mut all = first.map_or(Self::Numbers(Vec::new()), Self::like);
+        actions.for_each(|action| all.push(action.borrow()));
+        all
+    }
 }
 
 /// An action from Python.
@@ -85,6 +102,17 @@ pub fn from_python(action: &Bound<'_, PyAny>) -> PyResult<AnyAction> {
 
 /// Actions from Python: an array of one or two dimensions, or a sequence.
 pub fn many_from_python(actions: &Bound<'_, PyAny>) -> PyResult<Vec<AnyAction>> {
+    if let Some(numbers) = array::vector(actions)? {
+        let numbers = numbers.as_slice()?.iter();
+        return Ok(numbers.map(|&number| number.into()).collect());
+    }
+    if let Some(vectors) = array::matrix(actions)? {
+        let (count, columns) = (vectors.shape()[0], vectors.shape()[1]);
+        let numbers = vectors.as_slice()?;
+        let vector = |row: usize| Vector::new(&numbers[row * columns..][..columns]);
+        let vectors = (0..count).map(|row| Ok(vector(row).map_err(raised)?.into()));
+        return vectors.collect();
+    }
     let actions = match actions.hasattr("tolist")? {
         true => actions.call_method0("tolist")?,
         false => actions.clone(),

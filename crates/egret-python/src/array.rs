@@ -1,100 +1,74 @@
-//! Arrays of numpy: what they hold is copied, as egret keeps it in a layout of its own.
+//! Arrays of numpy: read where they lie in memory, and given away without a copy.
 
+use numpy::ndarray::Dimension;
+use numpy::{
+    Element, Ix1, Ix2, PyArray, PyArray1, PyArrayMethods as _, PyReadonlyArray, PyReadonlyArray1,
+    PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods as _,
+};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyByteArray, PyBytes, PyType};
 
-/// A number that arrays hold.
-pub trait Element: Copy {
-    const CLASS: &'static str;
-    fn write(self, place: &mut [u8]);
-}
-
-macro_rules! element {
-    ($number:ty, $class:literal) => {
-        impl Element for $number {
-            const CLASS: &'static str = $class;
-
-            fn write(self, place: &mut [u8]) {
-                place.copy_from_slice(&self.to_ne_bytes());
-            }
-        }
-    };
-}
-
-element!(f64, "float64");
-element!(f32, "float32");
-element!(i64, "int64");
-element!(u64, "uint64");
-
-/// An array of these numbers.
-pub fn array<'py, T: Element>(py: Python<'py>, values: &[T]) -> PyResult<Bound<'py, PyAny>> {
-    let bytes = PyByteArray::new_with(py, size_of_val(values), |bytes| {
-        let places = bytes.chunks_exact_mut(size_of::<T>());
-        places
-            .zip(values)
-            .for_each(|(place, value)| value.write(place));
-        Ok(())
-    })?;
-    py.import("numpy")?
-        .call_method1("frombuffer", (bytes, T::CLASS))
+/// An array that takes over these numbers.
+pub fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> Bound<'_, PyAny> {
+    PyArray1::from_vec(py, values).into_any()
 }
 
 /// An array of rows of so many numbers.
-pub fn rows<'py, T: Element>(
-    py: Python<'py>,
-    values: &[T],
+pub fn rows<T: Element>(
+    py: Python<'_>,
+    values: Vec<T>,
     columns: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    array(py, values)?.call_method1("reshape", ((values.len() / columns.max(1), columns),))
+) -> PyResult<Bound<'_, PyAny>> {
+    let count = values.len() / columns.max(1);
+    let rows = PyArray1::from_vec(py, values).reshape([count, columns])?;
+    Ok(rows.into_any())
 }
 
-/// The numbers of an array of one dimension; none if it is something else.
-pub fn numbers(x: &Bound<'_, PyAny>) -> PyResult<Option<Vec<f64>>> {
-    if !is_array(x)? || x.getattr("ndim")?.extract::<usize>()? != 1 {
-        return Ok(None);
+/// An array of one dimension; none if it is something else.
+pub fn vector<'py>(x: &Bound<'py, PyAny>) -> PyResult<Option<PyReadonlyArray1<'py, f64>>> {
+    read::<f64, Ix1>(x)
+}
+
+/// An array of two dimensions; none if it is something else.
+pub fn matrix<'py>(x: &Bound<'py, PyAny>) -> PyResult<Option<PyReadonlyArray2<'py, f64>>> {
+    read::<f64, Ix2>(x)
+}
+
+/// An array of these dimensions, whose `as_slice` has its numbers row after row. Only where they are of another type, or lie
+/// in another order, they are copied.
+pub fn read<'py, T: Element, D: Dimension>(
+    x: &Bound<'py, PyAny>,
+) -> PyResult<Option<PyReadonlyArray<'py, T, D>>> {
+    if let Some(array) = in_place(x)? {
+        return Ok(Some(array));
     }
-    values(x).map(Some)
-}
-
-/// The rows of an array of two dimensions; none if it is something else.
-pub fn matrix(many: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Vec<f64>>>> {
-    if !is_array(many)? {
-        return Ok(None);
-    }
-    let shape: Vec<usize> = many.getattr("shape")?.extract()?;
-    let &[rows, columns] = shape.as_slice() else {
-        return Ok(None);
-    };
-    let values = values(many)?;
-    let row = |row: usize| values[row * columns..][..columns].to_vec();
-    Ok(Some((0..rows).map(row).collect()))
-}
-
-fn is_array(x: &Bound<'_, PyAny>) -> PyResult<bool> {
-    static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    x.is_instance(ARRAY.import(x.py(), "numpy", "ndarray")?)
-}
-
-/// All numbers of an array, row after row.
-fn values(x: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
-    static DOUBLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let py = x.py();
-    let double = || {
-        PyResult::Ok(
-            py.import("numpy")?
-                .call_method1("dtype", (f64::CLASS,))?
-                .unbind(),
-        )
-    };
-    let bytes = match x.getattr("dtype")?.is(DOUBLE.get_or_try_init(py, double)?) {
-        true => x.call_method0("tobytes")?,
-        false => {
-            let doubles = x.call_method1("astype", (f64::CLASS,))?;
-            doubles.call_method0("tobytes")?
+    match x.cast::<PyUntypedArray>() {
+        Ok(array) if Some(array.ndim()) == D::NDIM => {
+            static REQUIRE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+            let require = REQUIRE.import(x.py(), "numpy", "require")?;
+            // Row after row, and aligned.
+            in_place(&require.call1((array, numpy::dtype::<T>(x.py()), "CA"))?)
         }
-    };
-    let bytes = bytes.cast::<PyBytes>()?.as_bytes();
-    let number = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
-    Ok(bytes.chunks_exact(8).map(number).collect())
+        _ => Ok(None),
+    }
+}
+
+/// An array of just these numbers and dimensions, row after row.
+pub fn in_place<'py, T: Element, D: Dimension>(
+    x: &Bound<'py, PyAny>,
+) -> PyResult<Option<PyReadonlyArray<'py, T, D>>> {
+    match x.cast::<PyArray<T, D>>() {
+        Ok(array) if array.is_c_contiguous() && array.is_aligned() => {
+            Ok(Some(array.try_readonly()?))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Numbers in an array or a sequence.
+pub fn numbers(x: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+    match vector(x)? {
+        Some(array) => Ok(array.as_slice()?.to_vec()),
+        None => x.extract(),
+    }
 }

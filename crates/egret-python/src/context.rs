@@ -1,10 +1,14 @@
 //! Contexts, one or many, as Python has them.
 
+use std::slice::ChunksExact;
+use std::vec;
+
 use egret::{Context, Features};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::array::{self, matrix};
+use crate::array;
 use crate::error::{EgretError, raised};
 use crate::value::{feature, features};
 
@@ -14,18 +18,18 @@ pub fn context(x: &Bound<'_, PyAny>) -> PyResult<Context> {
         return Ok(features(named)?.into());
     }
     if x.is_instance_of::<PyList>() {
-        return dense(numbers(x)?);
+        return dense(numbers(x)?).map_err(EgretError::new_err);
     }
-    if let Some(numbers) = array::numbers(x)? {
-        return dense(numbers);
+    if let Some(numbers) = array::vector(x)? {
+        return dense(numbers.as_slice()?.to_vec()).map_err(EgretError::new_err);
     }
     if x.hasattr("tocsr")? {
-        let rows = sparse_rows(x)?;
-        return match <[Context; 1]>::try_from(rows) {
-            Ok([row]) => Ok(row),
-            Err(rows) => Err(EgretError::new_err(format!(
-                "a context is one row, and this matrix has {}: decide_batch takes many",
-                rows.len()
+        let mut matrix = Contexts::Sparse(SparseRows::new(x)?);
+        let mut rows = matrix.rows()?;
+        return match (rows.len(), rows.next()) {
+            (1, Some(row)) => row.map_err(EgretError::new_err),
+            (count, _) => Err(EgretError::new_err(format!(
+                "a context is one row, and this matrix has {count}: decide_batch takes many"
             ))),
         };
     }
@@ -35,7 +39,7 @@ pub fn context(x: &Bound<'_, PyAny>) -> PyResult<Context> {
             return context(&x.call_method0(method)?);
         }
     }
-    dense(numbers(x)?)
+    dense(numbers(x)?).map_err(EgretError::new_err)
 }
 
 fn numbers(x: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
@@ -46,24 +50,191 @@ fn numbers(x: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     })
 }
 
-/// Many contexts: a matrix, dense or sparse, a table with named columns, or a sequence of contexts.
-pub fn contexts(many: &Bound<'_, PyAny>) -> PyResult<Vec<Context>> {
-    if many.hasattr("tocsr")? {
-        return sparse_rows(many);
+fn dense(numbers: Vec<f64>) -> Result<Context, String> {
+    Context::dense(numbers).map_err(|error| {
+        format!("{error}; cells that may be missing need names: give a dict or a table")
+    })
+}
+
+/// Many contexts, as they were handed in: a matrix, dense or sparse, a table with named columns, or a sequence of contexts.
+///
+/// A matrix stays where it lies in memory: each of its rows becomes a context when its turn comes.
+pub enum Contexts<'py> {
+    Dense(PyReadonlyArray2<'py, f64>),
+    Sparse(SparseRows<'py>),
+    Made(Vec<Context>),
+}
+
+impl<'py> Contexts<'py> {
+    /// Those of an object of Python.
+    pub fn new(many: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Some(matrix) = array::matrix(many)? {
+            return Ok(match matrix.shape() {
+                &[rows, 0] => Self::Made(vec![Context::dense(Vec::new()).map_err(raised)?; rows]),
+                _ => Self::Dense(matrix),
+            });
+        }
+        if many.hasattr("tocsr")? {
+            return Ok(Self::Sparse(SparseRows::new(many)?));
+        }
+        if let Some(columns) = table(many)? {
+            return Ok(Self::Made(named_rows(columns)?));
+        }
+        let made = many.try_iter()?.map(|x| context(&x?));
+        Ok(Self::Made(made.collect::<PyResult<_>>()?))
     }
-    if let Some(columns) = table(many)? {
-        return named_rows(columns);
+
+    /// One after the other, each once, without the interpreter.
+    pub fn rows(&mut self) -> PyResult<Rows<'_>> {
+        Ok(match self {
+            Self::Dense(matrix) => {
+                let columns = matrix.shape()[1];
+                Rows::Dense(matrix.as_slice()?.chunks_exact(columns))
+            }
+            Self::Sparse(matrix) => Rows::Sparse(matrix.entries()?),
+            Self::Made(contexts) => Rows::Made(std::mem::take(contexts).into_iter()),
+        })
     }
-    if let Some(rows) = matrix(many)? {
-        return rows.into_iter().map(dense).collect();
+}
+
+/// Contexts one after the other; what is wrong with one is told in words.
+#[derive(Clone)]
+pub enum Rows<'a> {
+    Dense(ChunksExact<'a, f64>),
+    Sparse(Entries<'a>),
+    Made(vec::IntoIter<Context>),
+}
+
+impl Rows<'_> {
+    /// Those that stand in memory as contexts, all or none.
+    pub fn made(&self) -> &[Context] {
+        match self {
+            Self::Made(contexts) => contexts.as_slice(),
+            _ => &[],
+        }
     }
-    many.try_iter()?.map(|x| context(&x?)).collect()
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Result<Context, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Dense(rows) => Some(dense(rows.next()?.to_vec())),
+            Self::Sparse(rows) => rows.next(),
+            Self::Made(contexts) => Some(Ok(contexts.next()?)),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = match self {
+            Self::Dense(rows) => rows.len(),
+            Self::Sparse(rows) => rows.ends.len().saturating_sub(1),
+            Self::Made(contexts) => contexts.len(),
+        };
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Rows<'_> {}
+
+/// A matrix of scipy, row after row.
+pub struct SparseRows<'py> {
+    dim: usize,
+    /// Where each row begins, and where the last one ends.
+    ends: PyReadonlyArray1<'py, i64>,
+    places: Places<'py>,
+    values: PyReadonlyArray1<'py, f64>,
+}
+
+/// The columns of entries: scipy has either type of number.
+enum Places<'py> {
+    Short(PyReadonlyArray1<'py, i32>),
+    Long(PyReadonlyArray1<'py, i64>),
+}
+
+impl<'py> SparseRows<'py> {
+    fn new(matrix: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let rows = matrix.call_method0("tocsr")?;
+        rows.call_method0("sum_duplicates")?;
+        rows.call_method0("sort_indices")?;
+        let dim = match rows.getattr("shape")?.extract::<Vec<usize>>()?.as_slice() {
+            [dim] | [_, dim] => *dim,
+            _ => return Err(EgretError::new_err("a sparse matrix has two dimensions")),
+        };
+        let no_array = || EgretError::new_err("a sparse matrix consists of arrays");
+        let places = rows.getattr("indices")?;
+        Ok(Self {
+            dim,
+            ends: array::read(&rows.getattr("indptr")?)?.ok_or_else(no_array)?,
+            places: match array::in_place(&places)? {
+                Some(places) => Places::Short(places),
+                None => Places::Long(array::read(&places)?.ok_or_else(no_array)?),
+            },
+            values: array::vector(&rows.getattr("data")?)?.ok_or_else(no_array)?,
+        })
+    }
+
+    fn entries(&self) -> PyResult<Entries<'_>> {
+        Ok(Entries {
+            dim: self.dim,
+            ends: self.ends.as_slice()?,
+            places: match &self.places {
+                Places::Short(places) => PlaceSlice::Short(places.as_slice()?),
+                Places::Long(places) => PlaceSlice::Long(places.as_slice()?),
+            },
+            values: self.values.as_slice()?,
+        })
+    }
+}
+
+/// The rows of a sparse matrix that are left.
+#[derive(Clone)]
+pub struct Entries<'a> {
+    dim: usize,
+    ends: &'a [i64],
+    places: PlaceSlice<'a>,
+    values: &'a [f64],
+}
+
+#[derive(Clone, Copy)]
+enum PlaceSlice<'a> {
+    Short(&'a [i32]),
+    Long(&'a [i64]),
+}
+
+impl PlaceSlice<'_> {
+    fn get(self, entry: usize) -> Option<u32> {
+        match self {
+            Self::Short(places) => places.get(entry)?.to_owned().try_into().ok(),
+            Self::Long(places) => places.get(entry)?.to_owned().try_into().ok(),
+        }
+    }
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Result<Context, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (&[start, end], _) = self.ends.split_first_chunk()?;
+        self.ends = &self.ends[1..];
+        let entry = |entry: i64| {
+            let entry = usize::try_from(entry).ok()?;
+            Some((self.places.get(entry)?, *self.values.get(entry)?))
+        };
+        let entries: Option<Vec<_>> = (start..end).map(entry).collect();
+        Some(match entries {
+            Some(entries) => Context::sparse(self.dim, entries).map_err(|error| error.to_string()),
+            None => Err("the indices of the sparse matrix lie outside of it".to_owned()),
+        })
+    }
 }
 
 /// The named features of each row of a table, or of a sequence of dicts.
 pub fn named(many: &Bound<'_, PyAny>) -> PyResult<Vec<Features>> {
-    let rows = contexts(many)?;
-    let named = rows.iter().map(|row| {
+    let mut contexts = Contexts::new(many)?;
+    let named = contexts.rows()?.map(|row| {
+        let row = row.map_err(EgretError::new_err)?;
         row.as_named().cloned().ok_or_else(|| {
             EgretError::new_err("features have names: give dicts, or a table with named columns")
         })
@@ -71,35 +242,8 @@ pub fn named(many: &Bound<'_, PyAny>) -> PyResult<Vec<Features>> {
     named.collect()
 }
 
-fn dense(numbers: Vec<f64>) -> PyResult<Context> {
-    Context::dense(numbers).map_err(|error| {
-        EgretError::new_err(format!(
-            "{error}; cells that may be missing need names: give a dict or a table"
-        ))
-    })
-}
-
-/// The rows of a matrix of scipy.
-fn sparse_rows(matrix: &Bound<'_, PyAny>) -> PyResult<Vec<Context>> {
-    let rows = matrix.call_method0("tocsr")?;
-    rows.call_method0("sum_duplicates")?;
-    rows.call_method0("sort_indices")?;
-    let dim = match rows.getattr("shape")?.extract::<Vec<usize>>()?.as_slice() {
-        [dim] | [_, dim] => *dim,
-        _ => return Err(EgretError::new_err("a sparse matrix has two dimensions")),
-    };
-    let starts: Vec<usize> = rows.getattr("indptr")?.call_method0("tolist")?.extract()?;
-    let places: Vec<u32> = rows.getattr("indices")?.call_method0("tolist")?.extract()?;
-    let values: Vec<f64> = rows.getattr("data")?.call_method0("tolist")?.extract()?;
-    let entries: Vec<(u32, f64)> = places.into_iter().zip(values).collect();
-    let row = |ends: &[usize]| Context::sparse(dim, entries[ends[0]..ends[1]].to_vec());
-    let rows = starts.windows(2).map(|ends| row(ends).map_err(raised));
-    rows.collect()
-}
-
 /// Names, and the values of each row.
 type Columns<'py> = Vec<(String, Bound<'py, PyList>)>;
-
 /// The columns of a table of pandas, polars, pyarrow or DuckDB, by name; none if it is no table.
 fn table<'py>(many: &Bound<'py, PyAny>) -> PyResult<Option<Columns<'py>>> {
     // A relation of DuckDB is asked for once.

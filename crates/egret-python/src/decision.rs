@@ -8,7 +8,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList};
 
-use crate::action;
+use crate::action::{self, Actions};
 use crate::array::array;
 use crate::error::{EgretError, raised};
 use crate::value::{from_json, to_json, to_object};
@@ -173,24 +173,24 @@ pub struct PyDecisions(pub Vec<Arc<Decided>>);
 impl PyDecisions {
     /// The numbers of the events.
     #[getter]
-    fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn events<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         let events = self.0.iter().map(|decided| decided.decision.event);
-        array(py, &events.collect::<Vec<_>>())
+        array(py, events.collect())
     }
 
     /// What to do: an array with a number, an item or a row of numbers for each.
     #[getter]
     fn actions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let actions = self.0.iter().map(|decided| &decided.decision.action);
-        action::many_to_python(py, &actions.collect::<Vec<_>>())
+        actions.collect::<Actions>().into_python(py)
     }
 
     /// The densities of the actions against the reference measure; NaN for a point mass.
     #[getter]
-    fn densities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn densities<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         let densities = self.0.iter().map(|decided| decided.density());
         let densities = densities.map(|density| density.unwrap_or(f64::NAN));
-        array(py, &densities.collect::<Vec<_>>())
+        array(py, densities.collect())
     }
 
     fn __len__(&self) -> usize {

@@ -37,7 +37,8 @@ pub fn log_error(error: impl Error) -> PyErr {
     LogError::new_err(words(&error))
 }
 
-fn words(error: &dyn Error) -> String {
+/// The words of an error and of all that caused it.
+pub fn words(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -13,9 +13,9 @@ use egret_log::Record;
 use egret_onnx::OnnxModel;
 use pyo3::prelude::*;
 
-use crate::action;
+use crate::action::{self, Actions};
 use crate::array;
-use crate::context::{context, contexts};
+use crate::context::{Contexts, Rows, context};
 use crate::decision::{Decided, PyDecision, PyDecisions};
 use crate::error::{EgretError, raised};
 use crate::log_parts::LogParts;
@@ -66,24 +66,14 @@ type Failure = Arc<Mutex<Option<PyErr>>>;
 
 /// A learner, without the type of its actions.
 trait Explores: Send + Sync {
-    fn decide_batch(
-        &self,
-        events: &[(u64, &Context)],
-    ) -> Vec<Result<Decision<AnyAction>, DecideError>>;
+    fn decide(&self, event: u64, x: &Context) -> Result<Decision<AnyAction>, DecideError>;
     fn best(&self, x: &Context) -> Result<AnyAction, DecideError>;
     fn learn(&mut self, x: &Context, decision: &Decision<AnyAction>, loss: Loss) -> PyResult<()>;
 }
 
 impl<A: ActionKind> Explores for Learner<Context, A> {
-    fn decide_batch(
-        &self,
-        events: &[(u64, &Context)],
-    ) -> Vec<Result<Decision<AnyAction>, DecideError>> {
-        // One by one: the function has the interpreter to itself anyway.
-        let decided = events.iter().map(|&(event, x)| self.decide(event, x));
-        decided
-            .map(|decision| Ok(decision?.map_action(Into::into)))
-            .collect()
+    fn decide(&self, event: u64, x: &Context) -> Result<Decision<AnyAction>, DecideError> {
+        Ok(self.decide(event, x)?.map_action(Into::into))
     }
 
     fn best(&self, x: &Context) -> Result<AnyAction, DecideError> {
@@ -220,13 +210,10 @@ fn predicted<A: ActionKind>(
 ) -> PyResult<Vec<f64>> {
     Python::attach(|py| {
         let count = actions.len();
-        let many: Vec<AnyAction> = (0..count).map(|place| actions.get(place).into()).collect();
-        let many = action::many_to_python(py, &many.iter().collect::<Vec<_>>())?;
+        let many = (0..count).map(|place| -> AnyAction { actions.get(place).into() });
+        let many = many.collect::<Actions>().into_python(py)?;
         let outcomes = predict.call1(py, (to_object(py, x)?, many))?;
-        let outcomes = match array::numbers(outcomes.bind(py))? {
-            Some(outcomes) => outcomes,
-            None => outcomes.extract(py)?,
-        };
+        let outcomes = array::numbers(outcomes.bind(py))?;
         if outcomes.len() != count {
             return Err(EgretError::new_err(format!(
                 "predict gave {} outcomes for {count} actions",
@@ -248,17 +235,17 @@ impl PyFunctionModel {
         }
     }
 
-    fn decide_all(&self, xs: Vec<Context>) -> PyResult<Vec<Arc<Decided>>> {
+    fn decide_all(&self, xs: Rows<'_>) -> PyResult<Vec<Arc<Decided>>> {
         let count = xs.len() as u64;
         let first = self.next_event.fetch_add(count, Ordering::Relaxed);
         let explorer = self.explorer.read().unwrap_or_else(PoisonError::into_inner);
-        let decided = explorer.decide_batch(&(first..).zip(&xs).collect::<Vec<_>>());
-        let decided = self.told(decided.into_iter().collect::<Result<Vec<_>, _>>())?;
-        let decided = xs.into_iter().zip(decided);
-        let spec = || Some(self.spec.clone());
-        Ok(decided
-            .map(|(x, decision)| Arc::new(Decided::new(x, decision, spec())))
-            .collect())
+        // One by one: the function has the interpreter to itself anyway.
+        let decided = (first..).zip(xs).map(|(event, x)| {
+            let x = x.map_err(EgretError::new_err)?;
+            let decision = self.told(explorer.decide(event, &x))?;
+            Ok(Arc::new(Decided::new(x, decision, Some(self.spec.clone()))))
+        });
+        decided.collect()
     }
 
     fn log(
@@ -352,15 +339,17 @@ impl PyFunctionModel {
 
     /// Chooses an action for a context.
     fn decide(&self, py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<PyDecision> {
-        let x = context(x)?;
-        let decided = py.detach(|| self.decide_all(vec![x]))?;
+        let mut x = Contexts::Made(vec![context(x)?]);
+        let x = x.rows()?;
+        let decided = py.detach(|| self.decide_all(x))?;
         Ok(PyDecision(decided.into_iter().next().expect("one for one")))
     }
 
     /// Chooses an action for each of many contexts.
     fn decide_batch(&self, py: Python<'_>, xs: &Bound<'_, PyAny>) -> PyResult<PyDecisions> {
-        let xs = contexts(xs)?;
-        Ok(PyDecisions(py.detach(|| self.decide_all(xs))?))
+        let mut xs = Contexts::new(xs)?;
+        let rows = xs.rows()?;
+        Ok(PyDecisions(py.detach(|| self.decide_all(rows))?))
     }
 
     /// The action with the best predicted outcome in a context.

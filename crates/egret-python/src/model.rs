@@ -14,11 +14,11 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::action;
-use crate::array::array;
-use crate::context::{context, contexts};
+use crate::action::{self, Actions};
+use crate::array::{self, array};
+use crate::context::{Contexts, Rows, context};
 use crate::decision::{Decided, PyDecision, PyDecisions};
-use crate::error::{EgretError, raised};
+use crate::error::{EgretError, raised, words};
 use crate::log_parts::LogParts;
 use crate::objective::PyObjective;
 use crate::schema::PySchema;
@@ -27,6 +27,10 @@ use crate::value::{from_object, to_object};
 
 /// How many decisions may wait for their outcomes before the oldest is logged without one, as in Rust's DecisionLoop.
 const WAITING: usize = 100_000;
+
+/// How many contexts of a batch are decided at once, so that what a decision needs on its way is not kept for all of them: a
+/// hundredth of a second's work for each of eight cores.
+const TOGETHER: usize = 4_096;
 
 /// A contextual bandit: decides, and learns from the outcomes.
 ///
@@ -164,11 +168,20 @@ impl Shared {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn prepare(&self, contexts: &[Context]) -> PyResult<()> {
+    /// Before the first contexts are decided, all of them are looked at: a model is made for none of those that are refused.
+    fn prepare(&self, rows: &Rows<'_>) -> PyResult<()> {
         if self.read().is_ready() {
             return Ok(());
         }
-        self.write().prepare(contexts)
+        if !rows.made().is_empty() {
+            return self.write().prepare(rows.made());
+        }
+        let mut first = None;
+        for (row, x) in rows.clone().enumerate() {
+            let x = x.map_err(|problem| refused(row, rows.len(), problem))?;
+            first.get_or_insert(x);
+        }
+        self.write().prepare(first.as_slice())
     }
 
     fn with_journal<R>(&self, run: impl FnOnce(&mut Option<Journal>) -> R) -> R {
@@ -176,33 +189,20 @@ impl Shared {
     }
 
     /// Numbers the contexts and decides. Where that fails, the numbers are free again unless another thread went on.
-    fn decide(
-        &self,
-        contexts: Vec<Context>,
-        limits: Option<&Limits>,
-    ) -> PyResult<Vec<Arc<Decided>>> {
-        self.prepare(&contexts)?;
+    fn decide(&self, rows: Rows<'_>, limits: Option<&Limits>) -> PyResult<Vec<Arc<Decided>>> {
+        self.prepare(&rows)?;
         let state = self.read();
         let (model, spec) = state.made()?;
-        let count = contexts.len() as u64;
+        let count = rows.len() as u64;
         let first = self.next_event.fetch_add(count, Ordering::Relaxed);
-        let decided = match (limits, &contexts[..]) {
-            (Some(limits), [x]) => vec![model.decide_within(first, x, limits)],
-            (None, [x]) => vec![model.decide(first, x)],
-            (_, many) => model.decide_batch(&(first..).zip(many).collect::<Vec<_>>()),
-        };
-        let decided: Result<Vec<_>, _> =
-            decided.into_iter().enumerate().map(in_row(count)).collect();
+        let decided = decide_rows(model, spec, first, rows, limits);
         if decided.is_err() {
             let (last, relaxed) = (first + count, Ordering::Relaxed);
             let _ = self
                 .next_event
                 .compare_exchange(last, first, relaxed, relaxed);
         }
-        let decided = contexts.into_iter().zip(decided?);
-        let decided: Vec<_> = decided
-            .map(|(x, decision)| Arc::new(Decided::new(x, decision, Some(spec.clone()))))
-            .collect();
+        let decided = decided?;
         self.with_journal(|journal| match journal {
             Some(journal) => journal.await_outcomes(model, &decided),
             None => Ok(()),
@@ -281,14 +281,43 @@ impl Shared {
     }
 }
 
-/// In the errors of a batch, which row it was.
-fn in_row<T, E: std::error::Error>(count: u64) -> impl Fn((usize, Result<T, E>)) -> PyResult<T> {
-    move |(row, result)| {
-        result.map_err(|error| match count {
-            1 => raised(error),
-            _ => EgretError::new_err(format!("row {row}: {error}")),
-        })
+/// Decides the contexts, numbered from `first` on. Limits are those of one context.
+fn decide_rows(
+    model: &AnyModel,
+    spec: &Arc<ModelSpec>,
+    first: u64,
+    mut rows: Rows<'_>,
+    limits: Option<&Limits>,
+) -> PyResult<Vec<Arc<Decided>>> {
+    let count = rows.len();
+    let mut decided = Vec::with_capacity(count);
+    while decided.len() < count {
+        let start = decided.len();
+        let contexts = rows.by_ref().take(TOGETHER).enumerate();
+        let contexts: Vec<Context> = contexts
+            .map(|(row, x)| x.map_err(|problem| refused(start + row, count, problem)))
+            .collect::<PyResult<_>>()?;
+        let event = first + start as u64;
+        let decisions = match (limits, &contexts[..]) {
+            (Some(limits), [x]) => vec![model.decide_within(event, x, limits)],
+            (None, [x]) => vec![model.decide(event, x)],
+            (_, many) => model.decide_batch(&(event..).zip(many).collect::<Vec<_>>()),
+        };
+        for (x, decision) in contexts.into_iter().zip(decisions) {
+            let decision =
+                decision.map_err(|error| refused(decided.len(), count, words(&error)))?;
+            decided.push(Arc::new(Decided::new(x, decision, Some(spec.clone()))));
+        }
     }
+    Ok(decided)
+}
+
+/// What was wrong with a context, and in a batch which row it was.
+fn refused(row: usize, count: usize, problem: String) -> PyErr {
+    EgretError::new_err(match count {
+        1 => problem,
+        _ => format!("row {row}: {problem}"),
+    })
 }
 
 fn reopen(events: &[(Arc<Decided>, Option<f64>)]) {
@@ -447,17 +476,18 @@ impl PyModel {
         x: &Bound<'_, PyAny>,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyDecision> {
-        let x = context(x)?;
-        let limits = limits.map(limits_of).transpose()?;
-        let decided = py.detach(|| self.0.decide(vec![x], limits.as_ref()))?;
+        let mut x = Contexts::Made(vec![context(x)?]);
+        let (x, limits) = (x.rows()?, limits.map(limits_of).transpose()?);
+        let decided = py.detach(|| self.0.decide(x, limits.as_ref()))?;
         Ok(PyDecision(decided.into_iter().next().expect("one for one")))
     }
 
     /// Chooses an action for each context, in parallel: an array, a sparse matrix, a table of pandas, polars, pyarrow or
     /// DuckDB, or a sequence. The decisions are those that decide would have made one by one.
     fn decide_batch(&self, py: Python<'_>, xs: &Bound<'_, PyAny>) -> PyResult<PyDecisions> {
-        let xs = contexts(xs)?;
-        Ok(PyDecisions(py.detach(|| self.0.decide(xs, None))?))
+        let mut xs = Contexts::new(xs)?;
+        let rows = xs.rows()?;
+        Ok(PyDecisions(py.detach(|| self.0.decide(rows, None))?))
     }
 
     /// Learns from the outcome of a decision, and logs both if there is a log. None: no outcome will come.
@@ -472,7 +502,7 @@ impl PyModel {
         &self,
         py: Python<'_>,
         decisions: &Bound<'_, PyAny>,
-        outcomes: Vec<Option<f64>>,
+        outcomes: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let decisions = match decisions.cast::<PyDecisions>() {
             Ok(decisions) => decisions.get().0.clone(),
@@ -480,6 +510,10 @@ impl PyModel {
                 let many: Vec<PyRef<'_, PyDecision>> = decisions.extract()?;
                 many.iter().map(|decision| decision.0.clone()).collect()
             }
+        };
+        let outcomes: Vec<Option<f64>> = match array::vector(outcomes)? {
+            Some(array) => array.as_slice()?.iter().copied().map(Some).collect(),
+            None => outcomes.extract()?,
         };
         if decisions.len() != outcomes.len() {
             return Err(EgretError::new_err(format!(
@@ -507,7 +541,7 @@ impl PyModel {
             let state = self.0.read();
             state.made()?.0.predict(&x, &actions).map_err(raised)
         })?;
-        array(py, &predicted)
+        Ok(array(py, predicted))
     }
 
     /// The density with which it would now choose an action in a context, against the reference measure. Where it is not
@@ -549,14 +583,21 @@ impl PyModel {
         py: Python<'py>,
         xs: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let xs = contexts(xs)?;
-        let best: Vec<_> = py.detach(|| {
+        let mut xs = Contexts::new(xs)?;
+        let rows = xs.rows()?;
+        let best: Actions = py.detach(|| {
             let state = self.0.read();
             let (model, _) = state.made()?;
-            let best = xs.iter().map(|x| model.best(x)).enumerate();
-            best.map(in_row(xs.len() as u64)).collect::<PyResult<_>>()
+            let count = rows.len();
+            let best = rows.enumerate().map(|(row, x)| {
+                let x = x.map_err(|problem| refused(row, count, problem))?;
+                model
+                    .best(&x)
+                    .map_err(|error| refused(row, count, words(&error)))
+            });
+            best.collect::<PyResult<_>>()
         })?;
-        action::many_to_python(py, &best.iter().collect::<Vec<_>>())
+        best.into_python(py)
     }
 
     /// Writes the model to a file, which the command takes too: all that it has learned, and the number of the next event.

@@ -4,10 +4,11 @@ use egret::{
     ActionSpace, BetaPrior, Dirichlet, EmbeddingRows, Interval, Items, Knob, Knobs, LogInterval,
     Sets, Space, Steps, TruncatedNormal, UniformBox, UniformSphere,
 };
+use numpy::{Ix2, PyUntypedArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::array::{matrix, rows};
+use crate::array::{in_place, matrix, numbers, rows};
 use crate::context::named;
 use crate::error::{EgretError, raised};
 use crate::value::{from_json, to_json};
@@ -45,7 +46,7 @@ impl PySpace {
     fn embeddings<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let embeddings = self.embeddings.as_ref();
         embeddings
-            .map(|given| rows(py, given.values(), given.dim()))
+            .map(|given| rows(py, given.values().to_vec(), given.dim()))
             .transpose()
     }
 
@@ -135,7 +136,7 @@ pub fn sides(sides: Vec<(f64, f64)>) -> PyResult<PySpace> {
 pub fn simplex(alpha: &Bound<'_, PyAny>) -> PyResult<PySpace> {
     let alpha = match alpha.extract::<usize>() {
         Ok(parts) => vec![1.0; parts],
-        Err(_) => alpha.extract()?,
+        Err(_) => numbers(alpha)?,
     };
     Ok(PySpace::of(Dirichlet::new(&alpha).map_err(raised)?))
 }
@@ -157,22 +158,24 @@ pub fn sphere(dim: usize) -> PyResult<PySpace> {
 /// >>> egret.Model(shoes).decide([1.0]).action in (0, 1)
 /// True
 #[pyfunction(name = "Items", signature = (features, *, weights=None))]
-pub fn items(features: &Bound<'_, PyAny>, weights: Option<Vec<f64>>) -> PyResult<PySpace> {
+pub fn items(features: &Bound<'_, PyAny>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<PySpace> {
     let items = described(features)?;
     let items = match weights {
-        Some(weights) => items.with_weights(weights).map_err(raised)?,
+        Some(weights) => items.with_weights(numbers(weights)?).map_err(raised)?,
         None => items,
     };
     Ok(PySpace::of(items))
 }
 
 fn described(features: &Bound<'_, PyAny>) -> PyResult<Items> {
-    let Some(rows) = matrix(features)? else {
+    let rows = if let Some(singles) = in_place::<f32, Ix2>(features)? {
+        EmbeddingRows::from_singles(singles.shape()[1], singles.as_slice()?.to_vec())
+    } else if let Some(rows) = matrix(features)? {
+        EmbeddingRows::new(rows.shape()[1], rows.as_slice()?.to_vec())
+    } else {
         return Items::infer(&named(features)?).map_err(raised);
     };
-    let dim = rows.first().map_or(0, Vec::len);
-    let rows = EmbeddingRows::new(dim, rows.concat()).map_err(raised)?;
-    Items::new(rows).map_err(raised)
+    Items::new(rows.map_err(raised)?).map_err(raised)
 }
 
 /// So many distinct items of a list: 3 examples of 30,000 for a prompt. An action is a list of places, in increasing order.
