@@ -8,6 +8,7 @@ mod portable;
 mod python;
 mod readme;
 mod steps;
+mod torch;
 mod virtual_env;
 mod workspace;
 

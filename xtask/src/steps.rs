@@ -71,7 +71,7 @@ pub const STEPS: &[Step] = &[
     },
     Step {
         name: "package",
-        about: "the Python package installs with `pip install .`, and its tests and types hold",
+        about: "the Python package installs as with `pip install .`, and its tests and types hold, with PyTorch too",
         run: package::check,
     },
     Step {

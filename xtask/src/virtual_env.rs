@@ -26,13 +26,23 @@ impl VirtualEnv {
 
     /// Makes it anew, without a pip of its own, which Debian packs apart: the system's installs into it.
     pub fn create(&self, workspace: &Workspace) -> Result<()> {
+        self.make(workspace, system_python()?, &[])
+    }
+
+    /// As [`create`](Self::create), for another Python, whose packages it sees.
+    pub fn create_beside(&self, workspace: &Workspace, python: &str) -> Result<()> {
+        self.make(workspace, python, &["--system-site-packages"])
+    }
+
+    fn make(&self, workspace: &Workspace, python: &str, options: &[&str]) -> Result<()> {
         if self.folder.exists() {
             fs::remove_dir_all(&self.folder)
                 .with_context(|| format!("cannot empty {}", self.folder.display()))?;
         }
         workspace.run(
-            Command::new(system_python()?)
+            Command::new(python)
                 .args(["-m", "venv", "--without-pip"])
+                .args(options)
                 .arg(&self.folder),
         )
     }
@@ -58,7 +68,7 @@ impl VirtualEnv {
 }
 
 /// A Python with pip 22.3 or newer, which can install for another.
-fn system_python() -> Result<&'static str> {
+pub fn system_python() -> Result<&'static str> {
     const NEW_ENOUGH: &str = "import sys, pip; \
          sys.exit(tuple(map(int, pip.__version__.split('.')[:2])) < (22, 3))";
     let works = |program: &&str| {

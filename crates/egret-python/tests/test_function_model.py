@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
+from sklearn.ensemble import ExtraTreesRegressor
 
 import egret
 
@@ -183,3 +184,31 @@ def test_what_is_no_onnx_model_is_refused(tmp_path):
         egret.FunctionModel(egret.Interval(5, 50), TORCH / "torch_revenue.json")
     with pytest.raises(egret.EgretError, match="not of items:4"):
         egret.FunctionModel(egret.Items(np.eye(4)), str(TORCH / "torch_revenue.onnx"))
+
+
+def test_a_forest_of_scikit_learn_explores_and_is_evaluated(tmp_path):
+    def paid(income, price):
+        return price * (price < 5 + 30 * income)
+
+    income, price = np.random.default_rng(1).uniform((0, 5), (1, 50), (1_000, 2)).T
+    forest = ExtraTreesRegressor(n_estimators=10, min_samples_leaf=5, random_state=0)
+    forest.fit(np.column_stack([income, price]), paid(income, price))
+
+    def predict(x, prices):
+        return forest.predict(np.column_stack([np.full(len(prices), x["income"]), prices]))
+
+    space, objective = egret.Interval(5, 50), egret.maximize(0, 50)
+    with egret.FunctionModel(space, predict, objective=objective, tau=16, gamma=1_000, log=tmp_path / "events") as shop:
+        for income in np.random.default_rng(2).random(300).tolist():
+            decision = shop.decide({"income": income})
+            shop.learn(decision, paid(income, decision.action))
+
+    def mine(log):
+        grid = np.linspace(6, 44, 20)
+        asked = grid[np.argmax([predict({"income": row["income"]}, grid) for row in log["context"]], axis=1)]
+        return log["action"].between(0.9 * asked, 1.1 * asked) * 45 / (0.2 * asked)
+
+    log = pandas.read_parquet(tmp_path / "events")
+    told = egret.evaluate(log, {"mine": mine, "any price": "uniform"}, space=space, objective=objective).table
+    shown = {row["policy"]: row for row in told if row["estimator"] == "snips"}
+    assert shown["any price"]["high"] < shown["mine"]["low"] and shown["any price"]["high"] < log["outcome"].mean(), shown
