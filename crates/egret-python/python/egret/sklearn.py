@@ -63,8 +63,11 @@ class PolicyRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         outcome = check_array(outcome, ensure_2d=False, input_name="outcome")
         density = check_array(np.ones(len(outcome)) if density is None else density, ensure_2d=False, input_name="density")
         check_consistent_length(X, y, outcome, density)
+        named = hasattr(X, "to_dict")
         told = {
-            "context": pyarrow.array(X.to_dict("records") if hasattr(X, "to_dict") else X.tolist()),
+            "context": pyarrow.array(X.to_dict("records"))
+            if named
+            else pyarrow.FixedSizeListArray.from_arrays(X.ravel(), X.shape[1]),
             "action": pyarrow.array(y.tolist() if isinstance(y, np.ndarray) else list(y)),
             "density": density.astype(float),
             "loss" if self.objective is None else "outcome": outcome.astype(float),
