@@ -1,4 +1,4 @@
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Result, ensure};
 
@@ -22,15 +22,17 @@ pub fn python(workspace: &Workspace) -> Result<Option<&'static str>> {
             Err(error) => println!("PyTorch cannot be installed: {error:#}"),
         }
     }
+    told(found, workspace.ci)
+}
+
+/// An error in CI if there is none, and words elsewhere.
+fn told(found: Option<&'static str>, ci: bool) -> Result<Option<&'static str>> {
     if found.is_none() {
-        ensure!(
-            !workspace.ci,
-            "there is no Python with PyTorch: {HOW_TO_GET_IT}"
-        );
+        ensure!(!ci, "there is no Python with PyTorch: {HOW_TO_GET_IT}");
         println!(
-            "\nNOT RUN, for there is no Python with PyTorch: the notebook own_model and what else tests/test_torch.py checks."
+            "\nNOT RUN, for there is no Python with PyTorch: tests/test_torch.py, and with it the notebook own_model.\n\
+             To run them: {HOW_TO_GET_IT}.\n"
         );
-        println!("To run them: {HOW_TO_GET_IT}.\n");
     }
     Ok(found)
 }
@@ -54,7 +56,9 @@ fn install(workspace: &Workspace) -> Result<()> {
             Command::new("apt-get")
                 .env("DEBIAN_FRONTEND", "noninteractive")
                 .args(["--quiet", "--quiet"])
-                .args(arguments),
+                .args(arguments)
+                // A line for each of two hundred packages.
+                .stdout(Stdio::null()),
         )
     };
     apt(&["update"])?;
@@ -71,4 +75,18 @@ fn succeeds(program: &str, arguments: &[&str]) -> bool {
         .args(arguments)
         .output()
         .is_ok_and(|output| output.status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_ci_there_is_no_way_around_it() {
+        let error = told(None, true).expect_err("nothing was run").to_string();
+        assert!(error.contains("apt install python3-torch"), "{error}");
+        assert_eq!(told(None, false).expect("only told"), None);
+        let python = Some("/usr/bin/python3");
+        assert_eq!(told(python, true).expect("there is one"), python);
+    }
 }
