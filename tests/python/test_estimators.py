@@ -94,16 +94,29 @@ def by_formula(name: str, log: dict[str, np.ndarray], h: np.ndarray) -> tuple[fl
 NAMES = ["ips", "snips", "clipped-ips:2", "switch:2", "dm", "dr", "sndr", "drs:4"]
 
 
-def betting_bound(x: np.ndarray, alpha: float) -> float:
-    """The lower bound on the mean of x ≥ 0, by bisection on the wealth of a mixture of bets."""
-    j = np.arange(32)
-    theta = 2.0 ** (j - 24)
-    prior = np.exp(-0.5 * ((j - 21) / 4.0) ** 2) + 0.002
-    log_prior = np.log(prior / prior.sum())
-    sums = np.array([np.sum(np.log1p(t * x)) for t in theta])
+def log_prior(share: float, around: float, width: float) -> np.ndarray:
+    """What is put on each θ = 2⁻²⁴ … 2⁷, in logarithms: a part of it around one θ, the rest broadly around 2⁻⁴."""
+    log_theta = np.arange(32) - 24.0
+    near = np.exp(-0.5 * ((log_theta - around) / width) ** 2)
+    away = log_theta + 4.0
+    broad = np.exp(-0.5 * (away / np.where(away < 0.0, 3.0, 4.5)) ** 2) + 0.003
+    return np.log(share * near / near.sum() + (1.0 - share) * broad / broad.sum())
+
+
+def betting_bound(parts: list[tuple[float, float, np.ndarray, np.ndarray]], alpha: float) -> float:
+    """The lower bound on a mean, by bisection on the wealth of a mixture of bets.
+
+    Each part has a share of the wealth, k, what it puts on each bet, and numbers x ≥ 0 whose mean is k more than the one bounded.
+    """
+    theta = 2.0 ** (np.arange(32) - 24)
+    all_shares = sum(share for share, *_ in parts)
+    sums = [np.array([np.sum(np.log1p(t * x)) for t in theta]) for *_, x in parts]
 
     def refuted(v):
-        logs = sums - len(x) * np.log1p(theta * v) + log_prior
+        logs = np.concatenate([
+            math.log(share / all_shares) + prior + total - len(x) * np.log1p(theta * (v + k))
+            for (share, k, prior, x), total in zip(parts, sums)
+        ])
         most = logs.max()
         return most + math.log(np.exp(logs - most).sum()) >= -math.log(alpha)
 
@@ -112,6 +125,26 @@ def betting_bound(x: np.ndarray, alpha: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if refuted(middle) else (low, middle)
     return low
+
+
+def unbounded(w: np.ndarray, loss: np.ndarray) -> list:
+    """What is bet on where no bound on the weights is known: wℓ."""
+    return [(1.0, 0.0, log_prior(0.3, 1.0, 2.0), w * loss)]
+
+
+def bounded(w: np.ndarray, loss: np.ndarray) -> list:
+    """What is bet on with w ≤ BOUND: wℓ, and w(ℓ − c) + cB."""
+    log_bound = math.log2(BOUND)
+    parts = [(1.0, 0.0, log_prior(0.75, -0.5 - log_bound, 2.0), w * loss)]
+    low = [0.03125, 0.0625, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75]
+    high = [0.875, 0.9375, 0.96875]
+    near_all = log_prior(0.75, 0.6 - log_bound, 0.75)
+    kinds = [(3.5, low, log_prior(0.3, 1.0, 2.0)), (4.5, high, near_all), (1.0, [1.0], near_all)]
+    for share, centers, prior in kinds:
+        for c in centers:
+            x = np.maximum(w * (loss - c) + c * BOUND, 0.0)
+            parts.append((share / len(centers), c * (BOUND - 1.0), prior, x))
+    return parts
 
 
 def close(found: float, expected: float, what: str) -> None:
@@ -198,10 +231,14 @@ def test_estimators() -> None:
         w, loss = log["q"] / log["density"], log["loss"]
         alpha = 1.0 - LEVEL
         [row] = ope(egret, path, *alone, "--estimators", "ips", "--intervals", "betting")
-        close(row["low"], betting_bound(w * loss, alpha / 2), "betting, lower end")
-        close(row["high"], 1.0 - betting_bound(w * (1.0 - loss), alpha / 2), "betting, upper end")
+        close(row["low"], betting_bound(unbounded(w, loss), alpha / 2), "betting, lower end")
+        close(row["high"], 1.0 - betting_bound(unbounded(w, 1.0 - loss), alpha / 2), "betting, upper end")
 
         bound = ["--weight-bound", str(BOUND)]
+        [row] = ope(egret, path, *alone, "--estimators", "ips", "--intervals", "betting", *bound)
+        close(row["low"], betting_bound(bounded(w, loss), alpha / 2), "betting with a bound, lower end")
+        close(row["high"], 1.0 - betting_bound(bounded(w, 1.0 - loss), alpha / 2), "betting with a bound, upper end")
+
         [row] = ope(egret, path, *alone, "--estimators", "ips", "--intervals", "empirical-bernstein", *bound)
         terms = w * loss
         log_term = math.log(4.0 / alpha)

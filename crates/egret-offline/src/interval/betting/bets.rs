@@ -1,4 +1,6 @@
-use super::{Side, Sides, scale_of};
+use std::sync::Arc;
+
+use super::{Peak, Prior, Side, Sides, scale_of};
 use crate::estimator::Estimator;
 use crate::sums::Scratch;
 use crate::weighted_events::{TRUNCATIONS, WeightedEvents};
@@ -24,6 +26,8 @@ pub(crate) struct Bet {
     /// IPS or DR.
     pub(crate) on: Estimator,
     parts: Vec<Part>,
+    /// Of each side.
+    start: Side,
     /// The bound on all weights, or ∞.
     bound: f64,
 }
@@ -36,18 +40,44 @@ enum Part {
     Truncated { k: f64 },
 }
 
-impl Part {
-    /// What all parts of its kind start with, up to a factor.
+/// Parts that share what their kind starts with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Plain,
+    /// c = 1.
+    One,
+    /// c of ⅞ and more.
+    HighCenter,
+    OtherCenter,
+    Corrected,
+    Truncated,
+}
+
+impl Kind {
+    /// What all parts of the kind start with, up to a factor.
     ///
-    /// c = 0 and c = 1 are best where losses are rare or nearly certain, where few events have anything to say: shares of their
-    /// own make intervals of such logs 1 to 4% narrower.
-    fn share_of_kind(&self) -> f64 {
+    /// Rare losses are bounded from above by c near 1, and there are few events that have anything to say of them: what these
+    /// parts have is what makes such intervals narrow.
+    fn share(self) -> f64 {
+        match self {
+            Self::Plain | Self::One => 1.0,
+            Self::HighCenter => 4.5,
+            Self::OtherCenter => 3.5,
+            Self::Corrected => 10.0,
+            Self::Truncated => 20.0,
+        }
+    }
+}
+
+impl Part {
+    fn kind(&self) -> Kind {
         match *self {
-            Self::Plain => 2.0,
-            Self::Centered { c: 1.0, .. } => 3.0,
-            Self::Centered { .. } => 5.0,
-            Self::Corrected { .. } => 10.0,
-            Self::Truncated { .. } => 20.0,
+            Self::Plain => Kind::Plain,
+            Self::Centered { c, .. } if 1.0 <= c => Kind::One,
+            Self::Centered { c, .. } if 0.875 <= c => Kind::HighCenter,
+            Self::Centered { .. } => Kind::OtherCenter,
+            Self::Corrected { .. } => Kind::Corrected,
+            Self::Truncated { .. } => Kind::Truncated,
         }
     }
 
@@ -55,6 +85,25 @@ impl Part {
         match *self {
             Self::Plain => 0.0,
             Self::Centered { k, .. } | Self::Corrected { k } | Self::Truncated { k } => k,
+        }
+    }
+
+    /// What it puts on each bet, where `bound` is on all weights.
+    ///
+    /// X is at most B, so that bets are in units of 1/B. wℓ is bet on more timidly than what is left of B: of a few hundred
+    /// rare losses the best bet on the latter is nearly all there is.
+    fn prior(&self, bound: f64) -> Arc<Prior> {
+        let peak = |bound: f64, around: f64, width: f64| {
+            Arc::new(Prior::new(Peak {
+                share: 0.75,
+                around: around - libm::log2(bound),
+                width,
+            }))
+        };
+        match (self.kind(), *self) {
+            (Kind::Plain, _) if bound < f64::INFINITY => peak(bound, -0.5, 2.0),
+            (Kind::One | Kind::HighCenter, Self::Centered { c, k }) => peak(1.0 + k / c, 0.6, 0.75),
+            _ => Arc::clone(Prior::usual()),
         }
     }
 }
@@ -110,27 +159,25 @@ impl Bet {
                 parts.extend(TRUNCATIONS.iter().map(|&k| Part::Truncated { k }));
             }
         }
+        let bound = known.bound.unwrap_or(f64::INFINITY);
+        let alike = |kind: Kind| parts.iter().filter(|part| part.kind() == kind).count() as f64;
+        let start = Side::with_priors(parts.iter().map(|part| {
+            let kind = part.kind();
+            (kind.share() / alike(kind), part.k(), part.prior(bound))
+        }));
         Some(Self {
             on,
+            start,
             parts,
-            bound: known.bound.unwrap_or(f64::INFINITY),
+            bound,
         })
     }
 
     /// Before any event.
     pub(crate) fn empty(&self) -> Sides {
-        let alike = |share: f64| {
-            let same = |other: &&Part| other.share_of_kind() == share;
-            self.parts.iter().filter(same).count() as f64
-        };
-        let shares = self.parts.iter().map(|part| {
-            let share = part.share_of_kind();
-            (share / alike(share), part.k())
-        });
-        let side = Side::new(shares);
         Sides {
-            below: side.clone(),
-            above: side,
+            below: self.start.clone(),
+            above: self.start.clone(),
         }
     }
 

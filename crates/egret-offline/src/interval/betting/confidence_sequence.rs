@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use egret::Objective;
 use serde::Serialize;
 
-use super::lower_mean::{LogWealth, LowerMean, largest_refuted};
+use super::lower_mean::{LogWealth, LowerMean, Prior, largest_refuted};
 
 /// Lower and upper bounds on a mean that hold at all times at once: one may look at any time, and stop at any time.
 ///
@@ -30,16 +32,24 @@ struct BetPart {
     log_share: f64,
     /// The mean of hX is k plus h times the mean that is bounded.
     k: f64,
+    /// What it puts on each bet.
+    prior: Arc<Prior>,
     mean: LowerMean,
 }
 
 impl Side {
     /// Parts with the share of the wealth that each starts with, up to a factor, and k.
     pub(crate) fn new(parts: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
-        let total: f64 = parts.clone().map(|(share, _)| share).sum();
-        let parts = parts.map(|(share, k)| BetPart {
+        Self::with_priors(parts.map(|(share, k)| (share, k, Arc::clone(Prior::usual()))))
+    }
+
+    /// The same with what each part puts on each bet.
+    pub(crate) fn with_priors(parts: impl Iterator<Item = (f64, f64, Arc<Prior>)> + Clone) -> Self {
+        let total: f64 = parts.clone().map(|(share, ..)| share).sum();
+        let parts = parts.map(|(share, k, prior)| BetPart {
             log_share: libm::log(share / total),
             k,
+            prior,
             mean: LowerMean::new(),
         });
         Self {
@@ -65,7 +75,8 @@ impl Side {
     fn log_wealth(&self, v: f64, times: f64) -> LogWealth {
         let mut wealths = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
-            let LogWealth { log, slope } = part.mean.log_wealth_after(v, part.k, times);
+            let LogWealth { log, slope } =
+                part.mean.log_wealth_after(v, part.k, times, &part.prior);
             wealths.push(LogWealth {
                 log: log + part.log_share,
                 slope,

@@ -1,4 +1,4 @@
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use crate::weighted_events::all_within;
 
@@ -127,12 +127,17 @@ impl LowerMean {
 
     /// ln of the wealth of a gambler who bets against the mean `v` ≥ 0. It falls in v and is convex.
     pub fn log_wealth(&self, v: f64) -> f64 {
-        self.log_wealth_after(v, 0.0, 1.0).log
+        self.log_wealth_after(v, 0.0, 1.0, Prior::usual()).log
     }
 
-    /// The same against hv + k as the mean of hX, for a log that has each event `times` times.
-    pub(crate) fn log_wealth_after(&self, v: f64, k: f64, times: f64) -> LogWealth {
-        let prior = &*LOG_PRIOR;
+    /// The same against hv + k as the mean of hX, for a log that has each event `times` times, with a prior over the bets.
+    pub(crate) fn log_wealth_after(
+        &self,
+        v: f64,
+        k: f64,
+        times: f64,
+        Prior(prior): &Prior,
+    ) -> LogWealth {
         let wealths: [LogWealth; BETS] = std::array::from_fn(|j| {
             let (mut against, mut slope) = (0.0, 0.0);
             for &(exponent, events) in &self.counts {
@@ -153,7 +158,8 @@ impl LowerMean {
     ///
     /// It is ever above the mean with probability at most `alpha`.
     pub fn bound(&self, alpha: f64, most: f64) -> f64 {
-        largest_refuted(alpha, most, |v| self.log_wealth_after(v, 0.0, 1.0))
+        let prior = Prior::usual();
+        largest_refuted(alpha, most, |v| self.log_wealth_after(v, 0.0, 1.0, prior))
     }
 }
 
@@ -244,20 +250,54 @@ fn nearest_exponent(h: f64) -> i32 {
     ((bits >> 52) as i32 - 1_023).clamp(*EXPONENTS.start(), *EXPONENTS.end())
 }
 
-/// ln πⱼ.
+/// What a gambler puts on each θⱼ: ln πⱼ.
 ///
-/// The best bet after n events of variance σ² is about √(8/(nσ²)). The prior is largest around θ = 2⁻³, which is right for
-/// nσ² around 500, and falls slowly to both sides. A small part of it is uniform, so that no θ costs more than 9 nats.
-/// It was chosen by interval widths on simulated logs of 100 to 300,000 events: with a bound on the weights 6% narrower
-/// than a prior around 2⁻⁶ at a hundred and a thousand events, as wide at 300,000; without one, 4% narrower and 2% wider.
-static LOG_PRIOR: LazyLock<[f64; BETS]> = LazyLock::new(|| {
-    let shape = |j: usize| {
-        let away = (j as f64 - 21.0) / 4.0;
-        libm::exp(-0.5 * away * away) + 0.002
-    };
-    let total: f64 = (0..BETS).map(shape).sum();
-    std::array::from_fn(|j| libm::log(shape(j) / total))
-});
+/// The best bet after n events of variance σ² is about √(8/(nσ²)). Most of the prior is around 2⁻⁴, which is right for nσ²
+/// around 2,000, and falls slowly to both sides. The rest is at large bets, which are right for the first few hundred events, for
+/// rare losses and for losses that hardly spread. A small part is uniform, so that no θ costs more than 10 nats.
+///
+/// All of it was chosen by interval widths on simulated logs of 100 to 200,000 events: what is put on large bets makes the
+/// intervals of few events narrower and those of very many wider.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Prior([f64; BETS]);
+
+/// Where a prior has more than elsewhere: this share of it, around this log₂ θ, so widely.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Peak {
+    pub(crate) share: f64,
+    pub(crate) around: f64,
+    pub(crate) width: f64,
+}
+
+impl Prior {
+    /// Where nothing is known of how large X may be.
+    pub(crate) fn usual() -> &'static Arc<Self> {
+        static USUAL: LazyLock<Arc<Prior>> = LazyLock::new(|| {
+            Arc::new(Prior::new(Peak {
+                share: 0.3,
+                around: 1.0,
+                width: 2.0,
+            }))
+        });
+        &USUAL
+    }
+
+    pub(crate) fn new(peak: Peak) -> Self {
+        let bell = |away: f64| libm::exp(-0.5 * away * away);
+        let log_theta = |j: usize| libm::log2(bet(j));
+        let near = |j: usize| bell((log_theta(j) - peak.around) / peak.width);
+        let broad = |j: usize| {
+            let away = log_theta(j) + 4.0;
+            bell(away / if away < 0.0 { 3.0 } else { 4.5 }) + 0.003
+        };
+        let all_near: f64 = (0..BETS).map(near).sum();
+        let all_broad: f64 = (0..BETS).map(broad).sum();
+        Self(std::array::from_fn(|j| {
+            let of_peak = peak.share * near(j) / all_near;
+            libm::log(of_peak + (1.0 - peak.share) * broad(j) / all_broad)
+        }))
+    }
+}
 
 /// Adds Σ ln(1 + θⱼx) for each θⱼ. It multiplies, and takes the exponent off the product now and then, so that it needs no
 /// logarithm for each x.
@@ -304,7 +344,7 @@ mod tests {
                     let theta = bet(j) * h;
                     ((1.0 + theta * x) / (1.0 + theta * v)).ln()
                 });
-                (LOG_PRIOR[j] + factors.sum::<f64>()).exp()
+                (Prior::usual().0[j] + factors.sum::<f64>()).exp()
             })
             .sum();
         total.ln()
@@ -339,7 +379,15 @@ mod tests {
     fn wealth_starts_at_one() {
         assert!(LowerMean::new().log_wealth(0.3).abs() < 1e-12);
         assert_eq!(LowerMean::new().bound(0.05, 1.0), 0.0);
-        assert!(LOG_PRIOR.iter().all(|&log| -9.0 < log));
+        let peaked = Prior::new(Peak {
+            share: 0.75,
+            around: -3.0,
+            width: 0.75,
+        });
+        for Prior(logs) in [&**Prior::usual(), &peaked] {
+            assert!((logs.iter().map(|log| log.exp()).sum::<f64>() - 1.0).abs() < 1e-12);
+            assert!(logs.iter().all(|&log| -10.0 < log));
+        }
     }
 
     #[test]
@@ -362,7 +410,7 @@ mod tests {
         mean.observe_scaled(&[0.5, 2.0, 0.1, 9.0], &[1.0, 0.5, 0.25, 0.125]);
         for v in [0.1, 0.7, 3.0] {
             let difference = mean.log_wealth(v + 1e-6) - mean.log_wealth(v - 1e-6);
-            let slope = mean.log_wealth_after(v, 0.0, 1.0).slope;
+            let slope = mean.log_wealth_after(v, 0.0, 1.0, Prior::usual()).slope;
             assert!((difference / 2e-6 - slope).abs() < 1e-6, "{v}");
         }
     }

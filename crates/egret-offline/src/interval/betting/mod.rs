@@ -15,3 +15,4 @@ pub(crate) use confidence_sequence::{Path, Side, Sides};
 pub use confidence_sequence::{PathPoint, running_intersection};
 pub use lower_mean::LowerMean;
 pub(crate) use lower_mean::scale_of;
+use lower_mean::{Peak, Prior};
