@@ -24,6 +24,8 @@ pub(crate) struct LeastSquares {
     /// k√scale of the last example. Its square is still to be subtracted: the next example reads all of A⁻¹ anyway, and
     /// memory is what a large A⁻¹ waits for.
     pending: Vec<Lane>,
+    /// 1, or −1 where the square is to be added.
+    sign: f64,
 }
 
 /// Scratch space for learning.
@@ -31,6 +33,8 @@ pub(crate) struct LeastSquares {
 pub(crate) struct Scratch {
     gain: Vec<Lane>,
     sums: Vec<[Lane; ROWS]>,
+    /// All zeros.
+    unit: Vec<Lane>,
 }
 
 impl Scratch {
@@ -39,6 +43,7 @@ impl Scratch {
         Self {
             gain: padded(dim),
             sums: vec![Default::default(); dim.div_ceil(ROWS)],
+            unit: padded(dim),
         }
     }
 }
@@ -106,6 +111,7 @@ impl LeastSquares {
             theta,
             inverse,
             pending: padded(dim),
+            sign: 1.0,
         }
     }
 
@@ -134,9 +140,32 @@ impl LeastSquares {
         }
     }
 
+    /// Adds to λ of one feature. What is taken off is at most what was added, and leaves a quarter of the feature's λ.
+    pub(crate) fn add_prior(&mut self, feature: usize, weight: f64, scratch: &mut Scratch) {
+        let mut unit = std::mem::take(&mut scratch.unit);
+        // As an example whose loss is 0 and that has this feature alone.
+        unit[feature / LANES].0[feature % LANES] = 1.0;
+        update(self, &unit, 0.0, weight, scratch);
+        unit[feature / LANES].0[feature % LANES] = 0.0;
+        scratch.unit = unit;
+    }
+
+    /// ‖θ‖² over some features, and how many of them the examples determine: Σ (1 − λᵢA⁻¹ᵢᵢ).
+    pub(crate) fn determined(&mut self, features: Range<usize>, lambdas: &[f64]) -> (f64, f64) {
+        self.settle();
+        let theta = self.theta.iter().flat_map(|lane| lane.0);
+        let (mut norm, mut determined) = (0.0, 0.0);
+        let each = theta.zip(self.variances()).zip(lambdas);
+        for ((theta, variance), lambda) in each.skip(features.start).take(features.len()) {
+            norm += theta * theta;
+            determined += 1.0 - lambda * variance;
+        }
+        (norm, determined)
+    }
+
     /// Subtracts what is pending.
     fn settle(&mut self) {
-        subtract_square(&mut self.inverse, &self.pending);
+        subtract_square(&mut self.inverse, &self.pending, self.sign);
         self.pending.fill(Lane::default());
     }
 
@@ -294,20 +323,23 @@ fn update(
     phi: &[Lane],
     y: f64,
     weight: f64,
-    Scratch { gain, sums }: &mut Scratch,
+    Scratch { gain, sums, .. }: &mut Scratch,
 ) {
     let LeastSquares {
         theta,
         inverse,
         pending,
+        sign,
         ..
     } = squares;
-    subtract_and_multiply(inverse, pending, phi, sums, gain);
+    subtract_and_multiply(inverse, (pending, *sign), phi, sums, gain);
     // Rounding may not make φᵀA⁻¹φ negative.
     let spread = dot(gain, phi).max(0.0);
-    let scale = weight / (1.0 + weight * spread);
+    // Nor may it make variances negative where a prior is taken off.
+    let scale = weight / (1.0 + weight * spread).max(0.1);
     let step = scale * (y - dot(theta, phi));
-    let root = scale.sqrt();
+    let root = scale.abs().sqrt();
+    *sign = scale.signum();
     for ((theta, pending), gain) in theta.iter_mut().zip(pending).zip(gain) {
         for lane in 0..LANES {
             theta.0[lane] += step * gain.0[lane];
@@ -316,11 +348,11 @@ fn update(
     }
 }
 
-/// M −= kkᵀ, then out ← Mv, for a symmetric M, given by its panels. `sums` is scratch space.
+/// M −= ±kkᵀ, then out ← Mv, for a symmetric M, given by its panels. `sums` is scratch space.
 #[inline(always)]
 fn subtract_and_multiply(
     panels: &mut [[Lane; ROWS]],
-    k: &[Lane],
+    (k, sign): (&[Lane], f64),
     v: &[Lane],
     sums: &mut [[Lane; ROWS]],
     out: &mut [Lane],
@@ -330,7 +362,7 @@ fn subtract_and_multiply(
     for sums in &mut *sums {
         let diagonal = first / LANES;
         let (panel, others) = rest.split_at_mut(v.len() - diagonal);
-        let (own, own_k) = (rows(v, first), rows(k, first));
+        let (own, own_k) = (rows(v, first), rows(k, first).map(|k| sign * k));
         let (block, beyond) = panel.split_first_mut().expect("the diagonal's");
         let mut lanes = [Lane::default(); ROWS];
         *block = less(*block, own_k, &k[diagonal]);
@@ -370,13 +402,13 @@ fn less(mut block: [Lane; ROWS], own: [f64; ROWS], k: &Lane) -> [Lane; ROWS] {
     block
 }
 
-/// M −= kkᵀ for a symmetric M, given by its panels.
-fn subtract_square(panels: &mut [[Lane; ROWS]], k: &[Lane]) {
+/// M −= ±kkᵀ for a symmetric M, given by its panels.
+fn subtract_square(panels: &mut [[Lane; ROWS]], k: &[Lane], sign: f64) {
     let (mut rest, mut first) = (panels, 0);
     while !rest.is_empty() {
         let diagonal = first / LANES;
         let (panel, others) = rest.split_at_mut(k.len() - diagonal);
-        let own = rows(k, first);
+        let own = rows(k, first).map(|k| sign * k);
         for (block, k) in panel.iter_mut().zip(&k[diagonal..]) {
             *block = less(*block, own, k);
         }
@@ -479,6 +511,50 @@ mod tests {
             }
         }
         assert!(100.0 * errors[1] < errors[0], "{errors:?}");
+    }
+
+    #[test]
+    fn a_prior_that_is_added_is_a_larger_lambda_and_comes_off_again() {
+        let examples = examples(400);
+        let (plain, mut held) = (taught(&examples[..200]), taught(&examples[..200]));
+        let mut scratch = Scratch::new(DIM);
+        held.add_prior(1, 5.0, &mut scratch);
+        held.add_prior(3, 2.0, &mut scratch);
+        // Aθ = b with λ = 6 of one feature and 3 of another: the excess over λ = 1 is −ωθ.
+        for example in &examples[200..] {
+            learn(&mut held, example);
+        }
+        let mut left = held.theta[0].0;
+        for (place, left) in left.iter_mut().enumerate().take(DIM) {
+            *left *= [1.0, 6.0, 1.0, 3.0, 1.0][place];
+            for (phi, y, w) in &examples {
+                *left += w * (held.predict(&lanes(phi)) - y) * phi[place];
+            }
+        }
+        assert!(left[..DIM].iter().all(|left| left.abs() < 1e-9), "{left:?}");
+        held.check(DIM).expect("its own state");
+        // What is determined: all of θ but for 1/λ of what the prior is of A.
+        let lambdas = [1.0, 6.0, 1.0, 3.0, 1.0];
+        let (norm, determined) = held.determined(1..4, &lambdas);
+        let theta = held.theta[0].0;
+        let expected: f64 = theta[1..4].iter().map(|theta| theta * theta).sum();
+        assert!(
+            (norm - expected).abs() < 1e-12 && (2.0..2.8).contains(&determined),
+            "{determined}"
+        );
+        assert_eq!(
+            LeastSquares::new(DIM).determined(0..DIM, &[1.0; DIM]),
+            (0.0, 0.0)
+        );
+        // Taken off in steps, it is as if it had never been.
+        let mut again = plain.clone();
+        for (feature, weight) in [(1, 5.0), (3, 2.0), (3, -2.0), (1, -3.0), (1, -2.0)] {
+            again.add_prior(feature, weight, &mut scratch);
+        }
+        for ((phi, _, _), _) in examples.iter().zip(0..20) {
+            let off = again.predict(&lanes(phi)) - plain.predict(&lanes(phi));
+            assert!(off.abs() < 1e-12, "{off}");
+        }
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //! | file     | what                                                     |
 //! |----------|----------------------------------------------------------|
 //! | `errors` | the squared error to expect of a prediction              |
+//! | `priors` | how near to 0 each part of θ is held                     |
 //! | `waves`  | random cosines                                           |
 
 mod errors;
+mod priors;
 mod waves;
 
 use std::ops::Range;
@@ -33,7 +35,7 @@ use crate::oracle::{
     network::{feature_scale, replay_memory::check_size_of_loss},
 };
 
-use self::{errors::Errors, waves::Waves};
+use self::{errors::Errors, priors::Priors, waves::Waves};
 
 /// Least squares of the loss on a quadratic function of the action, whose minimum moves with the context.
 ///
@@ -42,8 +44,9 @@ use self::{errors::Errors, waves::Waves};
 /// u are the features of the action, scaled to mean 0 and deviation 1 under μ; φ and s those of the context, scaled too. The
 /// entries of ω are normal with variance 4 over the number of inputs, b is uniform: with random cosines there may be several
 /// basins, and bends that no quadratic function has. All of it is one ridge regression. So there is no step size, twenty knobs are
-/// learned from a few hundred losses, and noise is averaged out. The larger the errors of f̂, the longer it keeps to its prior. It
-/// may forget events older than about `memory`.
+/// learned from a few hundred losses, and noise is averaged out. The larger the errors of f̂, the longer it keeps to its prior; and
+/// how near to 0 the prior holds the weights of u, of u², of pairs, of s ⊗ u and of cosines is learned for each from the losses: what
+/// a world does not need adds no noise. It may forget events older than about `memory`.
 ///
 /// Of knobs, an example counts the less, the larger the errors of predictions like its own: f̂ is then true above all where
 /// losses are well predicted, as near the best actions. Of items all count alike: they cannot be moved to where f̂ is true.
@@ -70,6 +73,9 @@ pub struct QuadraticRegression<E> {
     events: u64,
     forgotten: u64,
     errors: Errors,
+    priors: Priors,
+    /// The parts of θ that have priors of their own: all but that of the context, which comes first.
+    parts: Vec<Range<usize>>,
     learning: Learning,
     buffers: Pool<Scratch>,
 }
@@ -158,15 +164,15 @@ const MOST_PAIRED: usize = 24;
 /// About how many products of context and action there may be.
 const MOST_PRODUCTS: usize = 400;
 
-/// The prior variance of each part of θ·φ.
-const PRIOR_VARIANCE: f64 = 1.0;
+/// The prior variance of each part of θ·φ, in variances of an example, where λ is 1.
+const PRIOR_VARIANCE: f64 = 10.0;
 
 /// The prior deviation of the cosines' part: they are for what a quadratic function cannot say.
 const OF_COSINES: f64 = 0.5;
 
 /// Beyond this squared error that is expected of its prediction, an example counts the less: it says less, and the prior of θ is
 /// one of losses, not of noise.
-const LOSS_VARIANCE: f64 = 0.02;
+const LOSS_VARIANCE: f64 = 0.004;
 
 /// Forgetting is done when it amounts to this share of the memory.
 const FORGETS_AT_ONCE: f64 = 1.0 / 32.0;
@@ -197,13 +203,22 @@ fn length(context_dim: usize, action_dim: usize, cosines: usize) -> usize {
         .saturating_add(cosines)
 }
 
+/// Appends the parts of θ of these lengths that are not empty.
+fn append_parts(parts: &mut Vec<Range<usize>>, mut start: usize, lengths: &[usize]) {
+    for length in lengths.iter().filter(|length| 0 < **length) {
+        parts.push(start..start + length);
+        start += length;
+    }
+}
+
 /// How many numbers are saved, of contexts that had so many features at first and after each growth.
 pub(crate) fn saved_numbers(widths: &[usize], action_dim: usize, cosines: usize) -> usize {
     let grown = widths.windows(2).map(|pair| pair[1] - pair[0]);
     let later = grown.map(|columns| Later::length(columns, action_dim));
     let first = length(widths[0], action_dim, cosines);
     let length = later.fold(first, usize::saturating_add);
-    least_squares::size(length).saturating_add(length)
+    let theta_and_priors = length.saturating_mul(2);
+    least_squares::size(length).saturating_add(theta_and_priors)
 }
 
 /// How many numbers ω has.
@@ -239,6 +254,13 @@ impl<E> QuadraticRegression<E> {
         }
         let groups = groups(settings.context_dim, dim);
         let length = length(settings.context_dim, dim, cosines);
+        let mut parts = Vec::new();
+        let start = ContextFeatures::len(settings.context_dim);
+        append_parts(
+            &mut parts,
+            start,
+            &[dim, dim, pairs(dim), groups * dim, cosines],
+        );
         Ok(Self {
             groups,
             waves: Waves::new(groups + dim, cosines, settings.seed),
@@ -251,6 +273,8 @@ impl<E> QuadraticRegression<E> {
             events: 0,
             forgotten: 0,
             errors: Errors::new(),
+            priors: Priors::new(length),
+            parts,
             learning: Learning::new(length),
             buffers: Pool::default(),
         })
@@ -373,7 +397,9 @@ impl<E> QuadraticRegression<E> {
         if let Some(memory) = self.settings.memory {
             let late = (self.events - self.forgotten) as f64 / memory;
             if FORGETS_AT_ONCE <= late {
-                self.squares.forget(libm::exp(late.min(30.0)));
+                let factor = libm::exp(late.min(30.0));
+                self.squares.forget(factor);
+                self.priors.forget(factor);
                 self.forgotten = self.events;
             }
         }
@@ -388,6 +414,10 @@ impl<E> QuadraticRegression<E> {
         let trust = LOSS_VARIANCE / error.max(LOSS_VARIANCE);
         self.squares
             .learn(lanes, loss - 0.5, trust * weight, scratch);
+        let square = (predicted - loss) * (predicted - loss);
+        self.priors.count((trust * square).min(1.0), self.events);
+        self.priors
+            .turn(&self.parts, self.events, &mut self.squares, scratch);
         self.learning.numbers = [phi, shifts];
     }
 }
@@ -532,6 +562,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
             events: self.events,
             forgotten: self.forgotten,
             errors: self.errors.clone(),
+            priors: self.priors.clone(),
         };
         saved_state::to_bytes(KIND, &saved)
     }
@@ -550,6 +581,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         saved.squares.check(self.squares.dim())?;
         saved_state::expect_count("events", saved.events)?;
         saved.errors.check()?;
+        saved.priors.check(self.squares.dim())?;
         if saved.events < saved.forgotten {
             return Err(LoadError::Invalid("more was forgotten than learned".into()));
         }
@@ -561,6 +593,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         self.events = saved.events;
         self.forgotten = saved.forgotten;
         self.errors = saved.errors;
+        self.priors = saved.priors;
         Ok(())
     }
 
@@ -578,8 +611,16 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         self.settings.context_dim = dim;
         let actions = self.scaling.len();
         let more = Later::length(columns.len(), actions);
-        self.later.push(Later::new(columns, actions));
+        let later = Later::new(columns, actions);
+        let columns = later.columns.len();
+        append_parts(
+            &mut self.parts,
+            self.squares.dim(),
+            &[columns, more - columns],
+        );
+        self.later.push(later);
         self.squares.grow(more);
+        self.priors.grow(more);
         self.learning = Learning::new(self.squares.dim());
         Ok(true)
     }
@@ -640,6 +681,7 @@ struct Saved {
     events: u64,
     forgotten: u64,
     errors: Errors,
+    priors: Priors,
 }
 
 #[cfg(test)]
@@ -771,6 +813,67 @@ mod tests {
         assert!(found < 0.01, "{found}");
     }
 
+    /// Vectors that are not knobs, so that all examples count alike.
+    struct Given(VectorFeatures);
+
+    impl ActionFeatures<Vector> for Given {
+        fn dim(&self) -> usize {
+            self.0.dim()
+        }
+
+        fn fill(&self, actions: &crate::event::Vectors, range: Range<usize>, out: &mut [f64]) {
+            self.0.fill(actions, range, out);
+        }
+    }
+
+    /// A bowl of the first knob beside a cliff, with noise that is large beyond it.
+    fn beside_a_cliff(number: u64, knob: f64) -> f64 {
+        let noise = EventRng::new(2, number, Stream::World).unit() - 0.5;
+        if knob < 700.0 {
+            (knob / 1_000.0 - 0.5).powi(2) + 0.02 * noise
+        } else {
+            0.6 + 0.8 * noise
+        }
+    }
+
+    /// The squared error of f̂ before the cliff.
+    fn error_before_a_cliff<E: ActionFeatures<Vector>>(features: E) -> f64 {
+        let settings = oracle(0, 0).settings;
+        let scaling = oracle(0, 0).scaling;
+        let mut oracle = QuadraticRegression::new(features, scaling, settings).expect("in range");
+        let (mut squares, mut counted) = (0.0, 0.0);
+        for number in 0..3_000 {
+            let (x, action) = event(number, 0);
+            let mut prepared = Vec::new();
+            oracle.prepare(&x, &mut prepared).expect("readable");
+            let (mut one, mut out) = (crate::event::Vectors::default(), [0.0]);
+            <crate::event::Vectors as Batch<Vector>>::push(&mut one, &action);
+            oracle.predict(&x, &prepared, &one, &mut out);
+            if 2_000 <= number && action[0] < 700.0 {
+                squares += (out[0] - (action[0] / 1_000.0 - 0.5).powi(2)).powi(2);
+                counted += 1.0;
+            }
+            let example = Example {
+                x: &x,
+                action: &action,
+                loss: PseudoLoss::new(beside_a_cliff(number, action[0])).expect("finite"),
+                weight: Weight::ONE,
+            };
+            oracle.learn(&[example]).expect("a good event");
+        }
+        squares / counted
+    }
+
+    #[test]
+    fn of_knobs_examples_that_are_badly_predicted_count_less() {
+        let knobs = VectorFeatures::new(KNOBS).expect("few");
+        let [alike, weighed] = [
+            error_before_a_cliff(Given(VectorFeatures::new(KNOBS).expect("few"))),
+            error_before_a_cliff(knobs),
+        ];
+        assert!(weighed < 0.7 * alike, "{weighed} {alike}");
+    }
+
     #[test]
     fn one_that_forgets_follows_a_change() {
         let [keeps, forgets] = [None, Some(300.0)].map(|memory| {
@@ -781,6 +884,18 @@ mod tests {
             error(&oracle, 1, bowl)
         });
         assert!(forgets < 0.01 * keeps, "{forgets} {keeps}");
+    }
+
+    #[test]
+    fn what_was_learned_of_priors_is_forgotten_with_the_rest() {
+        let mut oracle = oracle(1, 8);
+        teach(&mut oracle, 1, 0..800, |_, _| 0.5);
+        let held = |oracle: &QuadraticRegression<VectorFeatures>| oracle.priors.held();
+        assert!(10 < held(&oracle), "{}", held(&oracle));
+        // The next event forgets nearly all, and has its turn.
+        oracle.settings.memory = Some(20.0);
+        teach(&mut oracle, 1, 800..801, |_, _| 0.5);
+        assert!(held(&oracle) <= 1, "{}", held(&oracle));
     }
 
     #[test]
@@ -856,5 +971,5 @@ mod tests {
         assert_eq!(error(&oracle, 1, basins).to_bits(), FROZEN);
     }
 
-    const FROZEN: u64 = 4573373867748812944;
+    const FROZEN: u64 = 4572809609178914792;
 }

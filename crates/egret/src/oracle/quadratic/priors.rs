@@ -1,0 +1,245 @@
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{LoadError, saved_state};
+use crate::oracle::local::least_squares::{LeastSquares, Scratch};
+
+/// How near to 0 each part of θ is held, as its losses have it: squares, products of knobs, cosines and so on.
+///
+/// A world may need no cosines, or nothing but squares; what it does not need is noise in f̂. So the weights of part B have the
+/// prior N(0, v/λ_B), with v the variance of an example of weight 1, and λ_B is the one under which the losses seen are most
+/// probable (MacKay 1992, "Bayesian interpolation"), with the tenth of a weight for λ = 1:
+///
+/// λ_B = (g + .1)/(‖θ_B‖²/v + .1),  g = Σ_B (1 − λᵢA⁻¹ᵢᵢ), how many of its weights the losses determine
+///
+/// The λ of one weight is changed at a time, at every event and later at every fourth, so that no event takes long.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Priors {
+    /// λ of each weight of θ, at least 1.
+    lambdas: Vec<f64>,
+    /// v: the mean squared error of predictions, each weighed as its example is.
+    variance: f64,
+    /// How often a weight was looked at.
+    turns: u64,
+}
+
+/// So many weights speak for λ = 1 beside those that losses determine.
+const FOR_ONE: f64 = 0.1;
+
+/// The largest λ.
+const MOST: f64 = 1e4;
+
+/// λ becomes at most so many times as large or as small at once.
+const STEP: f64 = 4.0;
+
+/// v is over about so many events.
+const HORIZON: u64 = 2_000;
+
+/// v before any event, which counts as so many.
+const FIRST: (f64, u64) = (0.004, 10);
+
+/// After so many turns of every weight they come at every fourth event.
+const OFTEN: u64 = 8;
+
+impl Priors {
+    /// For so many weights.
+    pub(super) fn new(length: usize) -> Self {
+        Self {
+            lambdas: vec![1.0; length],
+            variance: FIRST.0,
+            turns: 0,
+        }
+    }
+
+    /// Takes this many weights more.
+    pub(super) fn grow(&mut self, more: usize) {
+        self.lambdas.resize(self.lambdas.len() + more, 1.0);
+    }
+
+    /// What was added to λ = 1 counts as the examples do, whose weights are divided by this.
+    pub(super) fn forget(&mut self, factor: f64) {
+        for lambda in &mut self.lambdas {
+            *lambda = 1.0 + (*lambda - 1.0) / factor;
+        }
+    }
+
+    /// Counts the squared error of the last of so many predictions, by the weight of its example.
+    pub(super) fn count(&mut self, weighed_square: f64, events: u64) {
+        let count = (FIRST.1 + events).min(HORIZON) as f64;
+        self.variance += (weighed_square - self.variance) / count;
+    }
+
+    /// Changes λ of the next weight; `parts` are ranges of θ one after another.
+    pub(super) fn turn(
+        &mut self,
+        parts: &[Range<usize>],
+        events: u64,
+        squares: &mut LeastSquares,
+        scratch: &mut Scratch,
+    ) {
+        let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
+            return;
+        };
+        let weights = (last.end - first.start) as u64;
+        if OFTEN * weights <= self.turns && !events.is_multiple_of(4) {
+            return;
+        }
+        let weight = first.start + (self.turns % weights) as usize;
+        self.turns += 1;
+        let part = parts.iter().find(|part| part.contains(&weight));
+        let Some(part) = part else { return };
+        let old = self.lambdas[weight];
+        let new = if weight == part.start {
+            let (norm, determined) = squares.determined(part.clone(), &self.lambdas);
+            let best = (determined + FOR_ONE) / (norm / self.variance.max(1e-12) + FOR_ONE);
+            best.clamp(old / STEP, old * STEP).clamp(1.0, MOST)
+        } else {
+            // As that of the first, but no less than what can be taken off.
+            self.lambdas[part.start].max(old / STEP)
+        };
+        if new != old {
+            squares.add_prior(weight, new - old, scratch);
+            self.lambdas[weight] = new;
+        }
+    }
+
+    /// How many weights are held nearer to 0 than before any event.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.lambdas
+            .iter()
+            .filter(|lambda| 1.001 < **lambda)
+            .count()
+    }
+
+    /// An error unless these are priors of so many weights.
+    pub(super) fn check(&self, length: usize) -> Result<(), LoadError> {
+        saved_state::expect_numbers("prior", &self.lambdas, length, |lambda| {
+            (1.0..=MOST).contains(&lambda)
+        })?;
+        saved_state::expect_numbers("variance", &[self.variance], 1, |variance| {
+            (0.0..=1.0).contains(&variance)
+        })?;
+        saved_state::expect_count("turns", self.turns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::{EventRng, Stream};
+    use crate::oracle::local::least_squares::{fill, padded};
+
+    const LENGTH: usize = 41;
+
+    /// A constant, and two parts of 20 weights.
+    fn parts() -> [Range<usize>; 2] {
+        [1..21, 21..LENGTH]
+    }
+
+    /// What is learned from losses θ·φ with noise of ±.1, where all θ of the first part are `first` and those of the second `second`.
+    fn taught(first: f64, second: f64, events: u64) -> (Priors, LeastSquares) {
+        let (mut priors, mut squares) = (Priors::new(LENGTH), LeastSquares::new(LENGTH));
+        let mut scratch = Scratch::new(LENGTH);
+        let mut rng = EventRng::new(1, 0, Stream::World);
+        for event in 1..=events {
+            let mut phi = [1.0; LENGTH];
+            phi[1..].fill_with(|| 2.0 * rng.unit() - 1.0);
+            let mut lanes = padded(LENGTH);
+            fill(&mut lanes, &phi);
+            let sum = |part: &Range<usize>| phi[part.clone()].iter().sum::<f64>();
+            let [one, two] = parts().each_ref().map(sum);
+            let loss = first * one + second * two + 0.2 * rng.unit() - 0.1;
+            let off = squares.predict(&lanes) - loss;
+            priors.count((off * off).min(1.0), event);
+            squares.learn(&lanes, loss, 1.0, &mut scratch);
+            priors.turn(&parts(), event, &mut squares, &mut scratch);
+        }
+        (priors, squares)
+    }
+
+    /// ‖θ‖² of the second part.
+    fn second(squares: &LeastSquares) -> f64 {
+        let mut theta = Vec::new();
+        squares.copy_theta(&mut theta);
+        theta[21..].iter().map(|theta| theta * theta).sum()
+    }
+
+    #[test]
+    fn a_part_without_use_is_held_near_zero_and_one_of_use_is_not() {
+        let (priors, _) = taught(0.1, 0.0, 6_000);
+        // v is the noise's variance, 1/300; θ² = v/λ at λ = 1/3, below the least.
+        assert!(
+            (priors.variance * 300.0 - 1.0).abs() < 0.2,
+            "{}",
+            priors.variance
+        );
+        let [used, unused] = [1, 21].map(|weight| priors.lambdas[weight]);
+        assert!(used < 1.1 && 100.0 < unused, "{used} {unused}");
+        // After fewer events λ is some 200, as much as they tell: without it weights are twice as far off.
+        let (priors, squares) = taught(0.1, 0.0, 600);
+        let mut off = squares.clone();
+        for (weight, lambda) in priors.lambdas.iter().enumerate() {
+            // Taken off by quarters.
+            let mut left = *lambda;
+            while 1.0 < left {
+                let next = (left / 4.0).max(1.0);
+                off.add_prior(weight, next - left, &mut Scratch::new(LENGTH));
+                left = next;
+            }
+        }
+        let (with, without) = (second(&squares), second(&off));
+        assert!(with < 0.6 * without, "{with} {without}");
+        // The state still is one of least squares.
+        squares.check(LENGTH).expect("a state");
+    }
+
+    #[test]
+    fn lambda_is_that_of_the_spread_of_weights() {
+        // θ = ±.01 on both parts: v/θ² = 33, of which each part of 20 weights tells a third.
+        let (priors, _) = taught(0.01, 0.01, 20_000);
+        for weight in [1, 21] {
+            let lambda = priors.lambdas[weight];
+            assert!((20.0..60.0).contains(&lambda), "{lambda}");
+        }
+    }
+
+    #[test]
+    fn what_is_needed_later_is_let_go() {
+        // Nothing to learn, and then a part that counts: λ comes down again.
+        let (mut priors, mut squares) = taught(0.0, 0.0, 600);
+        assert!(30.0 < priors.lambdas[21], "{}", priors.lambdas[21]);
+        let mut scratch = Scratch::new(LENGTH);
+        let mut rng = EventRng::new(2, 0, Stream::World);
+        for event in 601..=4_000 {
+            let mut phi = [1.0; LENGTH];
+            phi[1..].fill_with(|| 2.0 * rng.unit() - 1.0);
+            let mut lanes = padded(LENGTH);
+            fill(&mut lanes, &phi);
+            let loss = 0.1 * phi[21..].iter().sum::<f64>();
+            let off = squares.predict(&lanes) - loss;
+            priors.count((off * off).min(1.0), event);
+            squares.learn(&lanes, loss, 1.0, &mut scratch);
+            priors.turn(&parts(), event, &mut squares, &mut scratch);
+        }
+        assert!(priors.lambdas[21] < 2.0, "{}", priors.lambdas[21]);
+        squares.check(LENGTH).expect("a state");
+    }
+
+    #[test]
+    fn forgetting_brings_priors_back_and_only_priors_are_loaded() {
+        let (mut priors, _) = taught(0.1, 0.0, 1_000);
+        assert!(priors.check(LENGTH).is_ok() && priors.check(LENGTH + 1).is_err());
+        let before = priors.lambdas[21];
+        priors.forget(2.0);
+        assert!((priors.lambdas[21] - 0.5 * (1.0 + before)).abs() < 1e-12);
+        for bad in [0.5, f64::NAN, 1e9] {
+            let mut other = priors.clone();
+            other.lambdas[3] = bad;
+            assert!(other.check(LENGTH).is_err());
+        }
+        priors.grow(2);
+        assert!(priors.check(LENGTH + 2).is_ok());
+    }
+}
