@@ -37,10 +37,12 @@ fn told(found: Option<&'static str>, ci: bool) -> Result<Option<&'static str>> {
     Ok(found)
 }
 
+/// Not of a virtual environment: one that is made from it would not see its packages.
 fn importing() -> Option<&'static str> {
+    let script = "import sys, torch; sys.exit(sys.prefix != sys.base_prefix)";
     PYTHONS
         .into_iter()
-        .find(|python| succeeds(python, &["-c", "import torch"]))
+        .find(|python| succeeds(python, &["-c", script]))
 }
 
 /// Whether this is Debian, or like it, and its packages may be installed.

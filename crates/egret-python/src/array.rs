@@ -2,9 +2,11 @@
 
 use numpy::ndarray::Dimension;
 use numpy::{
-    Element, Ix1, Ix2, PyArray, PyArray1, PyArrayMethods as _, PyReadonlyArray, PyReadonlyArray1,
-    PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods as _,
+    Element, Ix1, Ix2, PyArray, PyArray1, PyArrayDescrMethods as _, PyArrayMethods as _,
+    PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
+    PyUntypedArrayMethods as _,
 };
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -39,11 +41,20 @@ pub fn matrix<'py>(x: &Bound<'py, PyAny>) -> PyResult<Option<PyReadonlyArray2<'p
 pub fn read<'py, T: Element, D: Dimension>(
     x: &Bound<'py, PyAny>,
 ) -> PyResult<Option<PyReadonlyArray<'py, T, D>>> {
+    // What lies below a mask is no number of the user's.
+    let derived =
+        x.is_instance_of::<PyUntypedArray>() && !x.is_exact_instance_of::<PyUntypedArray>();
+    if derived && x.hasattr("mask")? {
+        return Err(PyTypeError::new_err(
+            "a masked array has cells that are missing: fill them, or give a table",
+        ));
+    }
     if let Some(array) = in_place(x)? {
         return Ok(Some(array));
     }
     match x.cast::<PyUntypedArray>() {
-        Ok(array) if Some(array.ndim()) == D::NDIM => {
+        // Objects are not numbers, though they may hold some.
+        Ok(array) if Some(array.ndim()) == D::NDIM && array.dtype().kind() != b'O' => {
             static REQUIRE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
             let require = REQUIRE.import(x.py(), "numpy", "require")?;
             // Row after row, and aligned.

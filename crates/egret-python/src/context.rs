@@ -138,6 +138,14 @@ impl Iterator for Rows<'_> {
 
 impl ExactSizeIterator for Rows<'_> {}
 
+/// What was wrong with a context, and in a batch which row it was.
+pub fn refused(row: usize, count: usize, problem: String) -> PyErr {
+    EgretError::new_err(match count {
+        1 => problem,
+        _ => format!("row {row}: {problem}"),
+    })
+}
+
 /// A matrix of scipy, row after row.
 pub struct SparseRows<'py> {
     dim: usize,

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 
 use crate::action::{self, Actions};
 use crate::array;
-use crate::context::{Contexts, Rows, context};
+use crate::context::{Contexts, Rows, context, refused};
 use crate::decision::{Decided, PyDecision, PyDecisions};
 use crate::error::{EgretError, raised};
 use crate::log_parts::LogParts;
@@ -236,8 +236,12 @@ impl PyFunctionModel {
     }
 
     fn decide_all(&self, xs: Rows<'_>) -> PyResult<Vec<Arc<Decided>>> {
-        let count = xs.len() as u64;
-        let first = self.next_event.fetch_add(count, Ordering::Relaxed);
+        let count = xs.len();
+        // All are looked at first: a batch that is refused takes no event numbers, and no time of the function.
+        for (row, x) in xs.clone().enumerate() {
+            x.map_err(|problem| refused(row, count, problem))?;
+        }
+        let first = self.next_event.fetch_add(count as u64, Ordering::Relaxed);
         let explorer = self.explorer.read().unwrap_or_else(PoisonError::into_inner);
         // One by one: the function has the interpreter to itself anyway.
         let decided = (first..).zip(xs).map(|(event, x)| {
@@ -305,18 +309,16 @@ impl PyFunctionModel {
             settings.explorer = Explorer::CappedIgw(CappedIgw::default());
         }
         let own_reference = reference.is_some();
-        let refused = |problem: &str| Err(EgretError::new_err(problem.to_owned()));
+        let wrong = |problem: &str| Err(EgretError::new_err(problem.to_owned()));
         if own_reference && log.is_some() && matches!(spec.space, Space::Set { .. }) {
-            return refused(
+            return wrong(
                 "a log of subsets is read by their reference measure: leave out reference or log",
             );
         }
         let failure = Failure::default();
         let file = predict.extract::<PathBuf>(py).ok();
         if own_reference && file.is_some() {
-            return refused(
-                "an ONNX file runs without Python, and so without a reference of yours",
-            );
+            return wrong("an ONNX file runs without Python, and so without a reference of yours");
         }
         let of_capped_igw = tau.is_some() || gamma.is_some();
         let explorer = for_kind!(spec.space.kind(), A => match file {

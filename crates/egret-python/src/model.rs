@@ -16,7 +16,7 @@ use pyo3::types::PyBytes;
 
 use crate::action::{self, Actions};
 use crate::array::{self, array};
-use crate::context::{Contexts, Rows, context};
+use crate::context::{Contexts, Rows, context, refused};
 use crate::decision::{Decided, PyDecision, PyDecisions};
 use crate::error::{EgretError, raised, words};
 use crate::log_parts::LogParts;
@@ -310,14 +310,6 @@ fn decide_rows(
         }
     }
     Ok(decided)
-}
-
-/// What was wrong with a context, and in a batch which row it was.
-fn refused(row: usize, count: usize, problem: String) -> PyErr {
-    EgretError::new_err(match count {
-        1 => problem,
-        _ => format!("row {row}: {problem}"),
-    })
 }
 
 fn reopen(events: &[(Arc<Decided>, Option<f64>)]) {

@@ -117,6 +117,20 @@ def test_what_is_not_finite_is_told_with_its_row_and_makes_no_model():
         with pytest.raises(egret.EgretError, match="row 150: feature 4 is NaN"):
             known.best_batch(refused)
         assert known.next_event == 0
+    asked = []
+    own = egret.FunctionModel(egret.Interval(0, 1), lambda x, actions: asked.append(x) or actions)
+    with pytest.raises(egret.EgretError, match="row 150: feature 4 is NaN"):
+        own.decide_batch(rows)
+    assert (own.next_event, asked) == (0, [])
+
+
+def test_arrays_of_objects_and_masks():
+    knobs = egret.Model(egret.Knobs(speed=(0, 1), colour=["red", "blue"]), 2)
+    actions = np.empty(2, dtype=object)
+    actions[:] = [{"speed": 0.5, "colour": "red"}, {"speed": 0.1, "colour": "blue"}]
+    assert len(knobs.predict([0.0, 1.0], actions)) == 2
+    with pytest.raises(TypeError, match="masked"):
+        model().decide_batch(np.ma.masked_less(ROWS.astype(float), 0.5))
 
 
 def test_decisions_keep_their_contexts_when_the_array_is_written_to():
@@ -163,7 +177,7 @@ def test_a_batch_is_not_copied(call, share):
 
 
 def test_other_threads_run_while_a_batch_is_decided():
-    batch = np.random.default_rng(1).random((3_000, 6))
+    batch = np.random.default_rng(1).random((100_000, 6))
     done, ticks = threading.Event(), 0
 
     def work():

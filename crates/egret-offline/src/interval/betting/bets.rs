@@ -90,13 +90,14 @@ impl Part {
 
     /// What it puts on each bet, where `bound` is on all weights.
     ///
-    /// X is at most B, so that bets are in units of 1/B. wℓ is bet on more timidly than what is left of B: of a few hundred
-    /// rare losses the best bet on the latter is nearly all there is.
+    /// X is at most B, so that bets are in units of 1/B. Bets on wℓ are smaller than those on B less wℓ: where a few hundred
+    /// losses are rare, the best bet on the latter is close to the largest.
     fn prior(&self, bound: f64) -> Arc<Prior> {
         let peak = |bound: f64, around: f64, width: f64| {
             Arc::new(Prior::new(Peak {
                 share: 0.75,
-                around: around - libm::log2(bound),
+                // No further than bets go, whatever bound is given.
+                around: (around - libm::log2(bound)).clamp(-24.0, 7.0),
                 width,
             }))
         };

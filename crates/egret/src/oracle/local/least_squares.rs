@@ -163,6 +163,13 @@ impl LeastSquares {
         (norm, determined)
     }
 
+    /// The largest λᵢA⁻¹ᵢᵢ of a settled A⁻¹: above 1 a weight varies more than its prior alone would let it.
+    pub(crate) fn most_of_prior(&self, lambdas: &[f64]) -> f64 {
+        let each = self.variances().zip(lambdas);
+        each.map(|(variance, lambda)| variance * lambda)
+            .fold(0.0, f64::max)
+    }
+
     /// Subtracts what is pending.
     fn settle(&mut self) {
         subtract_square(&mut self.inverse, &self.pending, self.sign);
@@ -513,6 +520,30 @@ mod tests {
         assert!(100.0 * errors[1] < errors[0], "{errors:?}");
     }
 
+    /// The diagonal of (diag(λ) + Σ w φφᵀ)⁻¹, by elimination.
+    fn diagonal_of_inverse(lambdas: [f64; DIM], examples: &[Seen]) -> [f64; DIM] {
+        let mut rows = [[0.0; 2 * DIM]; DIM];
+        for (i, row) in rows.iter_mut().enumerate() {
+            (row[i], row[DIM + i]) = (lambdas[i], 1.0);
+            for (phi, _, w) in examples {
+                for j in 0..DIM {
+                    row[j] += w * phi[i] * phi[j];
+                }
+            }
+        }
+        for pivot in 0..DIM {
+            let own = rows[pivot].map(|entry| entry / rows[pivot][pivot]);
+            for row in &mut rows {
+                let factor = row[pivot];
+                for (entry, own) in row.iter_mut().zip(own) {
+                    *entry -= factor * own;
+                }
+            }
+            rows[pivot] = own;
+        }
+        std::array::from_fn(|i| rows[i][DIM + i])
+    }
+
     #[test]
     fn a_prior_that_is_added_is_a_larger_lambda_and_comes_off_again() {
         let examples = examples(400);
@@ -520,7 +551,7 @@ mod tests {
         let mut scratch = Scratch::new(DIM);
         held.add_prior(1, 5.0, &mut scratch);
         held.add_prior(3, 2.0, &mut scratch);
-        // Aθ = b with λ = 6 of one feature and 3 of another: the excess over λ = 1 is −ωθ.
+        // Aθ = b with λ = 6 of one feature and 3 of another.
         for example in &examples[200..] {
             learn(&mut held, example);
         }
@@ -533,15 +564,20 @@ mod tests {
         }
         assert!(left[..DIM].iter().all(|left| left.abs() < 1e-9), "{left:?}");
         held.check(DIM).expect("its own state");
-        // What is determined: all of θ but for 1/λ of what the prior is of A.
         let lambdas = [1.0, 6.0, 1.0, 3.0, 1.0];
         let (norm, determined) = held.determined(1..4, &lambdas);
         let theta = held.theta[0].0;
         let expected: f64 = theta[1..4].iter().map(|theta| theta * theta).sum();
+        assert!((norm - expected).abs() < 1e-12, "{norm} {expected}");
+        let variances = diagonal_of_inverse(lambdas, &examples);
+        let expected: f64 = (1..4).map(|i| 1.0 - lambdas[i] * variances[i]).sum();
         assert!(
-            (norm - expected).abs() < 1e-12 && (2.0..2.8).contains(&determined),
-            "{determined}"
+            (determined - expected).abs() < 1e-9,
+            "{determined} {expected}"
         );
+        let most = (0..DIM).map(|i| lambdas[i] * variances[i]);
+        let most = most.fold(0.0, f64::max);
+        assert!((held.most_of_prior(&lambdas) - most).abs() < 1e-9 && most < 1.0);
         assert_eq!(
             LeastSquares::new(DIM).determined(0..DIM, &[1.0; DIM]),
             (0.0, 0.0)
@@ -551,7 +587,7 @@ mod tests {
         for (feature, weight) in [(1, 5.0), (3, 2.0), (3, -2.0), (1, -3.0), (1, -2.0)] {
             again.add_prior(feature, weight, &mut scratch);
         }
-        for ((phi, _, _), _) in examples.iter().zip(0..20) {
+        for (phi, _, _) in examples.iter().take(20) {
             let off = again.predict(&lanes(phi)) - plain.predict(&lanes(phi));
             assert!(off.abs() < 1e-12, "{off}");
         }

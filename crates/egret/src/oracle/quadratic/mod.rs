@@ -46,7 +46,7 @@ use self::{errors::Errors, priors::Priors, waves::Waves};
 /// basins, and bends that no quadratic function has. All of it is one ridge regression. So there is no step size, twenty knobs are
 /// learned from a few hundred losses, and noise is averaged out. The larger the errors of f̂, the longer it keeps to its prior; and
 /// how near to 0 the prior holds the weights of u, of u², of pairs, of s ⊗ u and of cosines is learned for each from the losses: what
-/// a world does not need adds no noise. It may forget events older than about `memory`.
+/// a world does not need adds no noise. It may forget events older than about `memory`; the priors then stay as they begin.
 ///
 /// Of knobs, an example counts the less, the larger the errors of predictions like its own: f̂ is then true above all where
 /// losses are well predicted, as near the best actions. Of items all count alike: they cannot be moved to where f̂ is true.
@@ -397,9 +397,7 @@ impl<E> QuadraticRegression<E> {
         if let Some(memory) = self.settings.memory {
             let late = (self.events - self.forgotten) as f64 / memory;
             if FORGETS_AT_ONCE <= late {
-                let factor = libm::exp(late.min(30.0));
-                self.squares.forget(factor);
-                self.priors.forget(factor);
+                self.squares.forget(libm::exp(late.min(30.0)));
                 self.forgotten = self.events;
             }
         }
@@ -414,10 +412,14 @@ impl<E> QuadraticRegression<E> {
         let trust = LOSS_VARIANCE / error.max(LOSS_VARIANCE);
         self.squares
             .learn(lanes, loss - 0.5, trust * weight, scratch);
-        let square = (predicted - loss) * (predicted - loss);
-        self.priors.count((trust * square).min(1.0), self.events);
-        self.priors
-            .turn(&self.parts, self.events, &mut self.squares, scratch);
+        // Where the past is forgotten, so would be what holds a weight, and no λ would say how much of it is left.
+        if self.settings.memory.is_none() && 0.0 < weight {
+            let square = (predicted - loss) * (predicted - loss);
+            self.priors
+                .count((trust * weight * square).min(1.0), self.events);
+            self.priors
+                .turn(&self.parts, self.events, &mut self.squares, scratch);
+        }
         self.learning.numbers = [phi, shifts];
     }
 }
@@ -581,7 +583,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         saved.squares.check(self.squares.dim())?;
         saved_state::expect_count("events", saved.events)?;
         saved.errors.check()?;
-        saved.priors.check(self.squares.dim())?;
+        saved.priors.check(&saved.squares)?;
         if saved.events < saved.forgotten {
             return Err(LoadError::Invalid("more was forgotten than learned".into()));
         }
@@ -887,15 +889,27 @@ mod tests {
     }
 
     #[test]
-    fn what_was_learned_of_priors_is_forgotten_with_the_rest() {
+    fn priors_are_learned_only_where_nothing_is_forgotten() {
+        let [keeps, forgets] = [None, Some(1_000.0)].map(|memory| {
+            let mut oracle = oracle(1, 8);
+            oracle.settings.memory = memory;
+            teach(&mut oracle, 1, 0..800, |_, _| 0.5);
+            oracle.priors.held()
+        });
+        assert!(10 < keeps && forgets == 0, "{keeps} {forgets}");
+    }
+
+    #[test]
+    fn a_file_whose_priors_hold_more_than_its_weights_are_held_is_refused() {
         let mut oracle = oracle(1, 8);
         teach(&mut oracle, 1, 0..800, |_, _| 0.5);
-        let held = |oracle: &QuadraticRegression<VectorFeatures>| oracle.priors.held();
-        assert!(10 < held(&oracle), "{}", held(&oracle));
-        // The next event forgets nearly all, and has its turn.
-        oracle.settings.memory = Some(20.0);
-        teach(&mut oracle, 1, 800..801, |_, _| 0.5);
-        assert!(held(&oracle) <= 1, "{}", held(&oracle));
+        let saved = RegressionOracle::<_, Vector>::save(&oracle);
+        assert!(RegressionOracle::<_, Vector>::load(&mut oracle, &saved).is_ok());
+        // As before any event, where no weight is held by more than λ = 1.
+        oracle.squares = LeastSquares::new(oracle.squares.dim());
+        let saved = RegressionOracle::<_, Vector>::save(&oracle);
+        let refused = RegressionOracle::<_, Vector>::load(&mut oracle, &saved);
+        assert!(refused.is_err_and(|error| error.to_string().contains("prior")));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::oracle::local::least_squares::{LeastSquares, Scratch};
 ///
 /// A world may need no cosines, or nothing but squares; what it does not need is noise in f̂. So the weights of part B have the
 /// prior N(0, v/λ_B), with v the variance of an example of weight 1, and λ_B is the one under which the losses seen are most
-/// probable (MacKay 1992, "Bayesian interpolation"), with the tenth of a weight for λ = 1:
+/// probable (MacKay 1992, "Bayesian interpolation"), where a tenth of a weight speaks for λ = 1 beforehand:
 ///
 /// λ_B = (g + .1)/(‖θ_B‖²/v + .1),  g = Σ_B (1 − λᵢA⁻¹ᵢᵢ), how many of its weights the losses determine
 ///
@@ -55,13 +55,6 @@ impl Priors {
     /// Takes this many weights more.
     pub(super) fn grow(&mut self, more: usize) {
         self.lambdas.resize(self.lambdas.len() + more, 1.0);
-    }
-
-    /// What was added to λ = 1 counts as the examples do, whose weights are divided by this.
-    pub(super) fn forget(&mut self, factor: f64) {
-        for lambda in &mut self.lambdas {
-            *lambda = 1.0 + (*lambda - 1.0) / factor;
-        }
     }
 
     /// Counts the squared error of the last of so many predictions, by the weight of its example.
@@ -113,11 +106,18 @@ impl Priors {
             .count()
     }
 
-    /// An error unless these are priors of so many weights.
-    pub(super) fn check(&self, length: usize) -> Result<(), LoadError> {
-        saved_state::expect_numbers("prior", &self.lambdas, length, |lambda| {
+    /// An error unless these are priors of such a regression.
+    pub(super) fn check(&self, squares: &LeastSquares) -> Result<(), LoadError> {
+        saved_state::expect_numbers("prior", &self.lambdas, squares.dim(), |lambda| {
             (1.0..=MOST).contains(&lambda)
         })?;
+        // Else to take a prior off would leave a variance without end.
+        let loosest = squares.most_of_prior(&self.lambdas);
+        if !(loosest <= 1.01) {
+            return Err(LoadError::Invalid(format!(
+                "a weight varies {loosest} times as much as its prior lets it"
+            )));
+        }
         saved_state::expect_numbers("variance", &[self.variance], 1, |variance| {
             (0.0..=1.0).contains(&variance)
         })?;
@@ -228,18 +228,18 @@ mod tests {
     }
 
     #[test]
-    fn forgetting_brings_priors_back_and_only_priors_are_loaded() {
-        let (mut priors, _) = taught(0.1, 0.0, 1_000);
-        assert!(priors.check(LENGTH).is_ok() && priors.check(LENGTH + 1).is_err());
-        let before = priors.lambdas[21];
-        priors.forget(2.0);
-        assert!((priors.lambdas[21] - 0.5 * (1.0 + before)).abs() < 1e-12);
+    fn only_priors_of_the_regression_are_loaded() {
+        let (mut priors, mut squares) = taught(0.1, 0.0, 1_000);
+        assert!(priors.check(&squares).is_ok());
+        assert!(priors.check(&LeastSquares::new(LENGTH)).is_err());
         for bad in [0.5, f64::NAN, 1e9] {
             let mut other = priors.clone();
             other.lambdas[3] = bad;
-            assert!(other.check(LENGTH).is_err());
+            assert!(other.check(&squares).is_err());
         }
         priors.grow(2);
-        assert!(priors.check(LENGTH + 2).is_ok());
+        assert!(priors.check(&squares).is_err());
+        squares.grow(2);
+        assert!(priors.check(&squares).is_ok());
     }
 }
