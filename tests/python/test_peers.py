@@ -80,6 +80,6 @@ def test_the_best_setting_of_each_family_plays_in_worlds():
         assert 0 < row["effective_per_1000"] < 1000 and 0 < row["microseconds"], row
     # Each of 24 settings on three seeds, then three learners on one.
     journal = results / "journal.jsonl"
-    assert len(journal.read_text().splitlines()) == 24 * 3 + 3
+    assert len(journal.read_text().splitlines()) == 28 * 3 + 3
     assert json.loads(egret(*command))["worlds"] == rows
-    assert len(journal.read_text().splitlines()) == 24 * 3 + 3
+    assert len(journal.read_text().splitlines()) == 28 * 3 + 3
