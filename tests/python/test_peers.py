@@ -78,7 +78,7 @@ def test_the_best_setting_of_each_family_plays_in_worlds():
         assert row["setting"].startswith(setting), row
         assert abs(row["ahead"]["mean"] - (rows[0]["share"] - row["share"])) < 1e-9, row
         assert 0 < row["effective_per_1000"] < 1000 and 0 < row["microseconds"], row
-    # Each of 24 settings on three seeds, then three learners on one.
+    # Each of 28 settings on three seeds, then three learners on one.
     journal = results / "journal.jsonl"
     assert len(journal.read_text().splitlines()) == 28 * 3 + 3
     assert json.loads(egret(*command))["worlds"] == rows
