@@ -57,7 +57,7 @@ impl Claim {
     pub(crate) fn markdown(&self) -> String {
         let word = self.verdict.word();
         format!(
-            "\n- Claimed: {}\n- Measured: {}\n- ClaimVerdict: **{word}**. {}\n",
+            "\n- Claimed: {}\n- Measured: {}\n- Verdict: **{word}**. {}\n",
             self.claimed, self.measured, self.why
         )
     }
