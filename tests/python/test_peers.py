@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 import struct
 import subprocess
 import sys
@@ -12,13 +13,18 @@ from command import SCRATCH, egret
 ADAPTER = Path(__file__).parents[2] / "crates" / "egret-lab" / "peers" / "adapter.py"
 
 
-def played(learner, settings, rows, delay) -> list[tuple[float, float, float, float]]:
-    """The actions of a run with their densities, means of 1/p, and losses |a - x|, which come so many decisions late."""
+def played(learner, settings, rows, delay, columns=1) -> list[tuple[float, float, float, float]]:
+    """The actions of a run with their densities, means of 1/p, and losses |a - x|, which come so many decisions late.
+
+    x is the first feature, and the others say nothing.
+    """
     process = subprocess.Popen([sys.executable, ADAPTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     contexts = [0.2 if row % 2 else 0.8 for row in range(rows)]
-    header = {"learner": learner, "settings": settings, "seed": 3, "rows": rows, "columns": 1}
+    chance = random.Random(1)
+    numbers = [number for x in contexts for number in (x, *(chance.random() for _ in range(columns - 1)))]
+    header = {"learner": learner, "settings": settings, "seed": 3, "rows": rows, "columns": columns}
     header["actions"] = {"kind": "interval"}
-    process.stdin.write(json.dumps(header).encode() + b"\n" + struct.pack(f"<{rows}d", *contexts))
+    process.stdin.write(json.dumps(header).encode() + b"\n" + struct.pack(f"<{len(numbers)}d", *numbers))
     process.stdin.flush()
     assert json.loads(process.stdout.readline()) == {"ready": True}
     rounds = []
@@ -65,6 +71,13 @@ def test_peers_learn_from_losses_that_come_late():
         # Random actions cost 0.34.
         late = sum(losses[-1500:]) / 1500
         assert late < 0.25, (learner, late)
+
+
+def test_features_do_not_share_weights():
+    """With names of digits, features that say nothing took --cb_explore from a loss of .05 to one of .24."""
+    rounds = played("cb_explore", {"k": 16, "options": "--squarecb"}, 4_000, 0, columns=4)
+    late = [loss for *_, loss in rounds[3_000:]]
+    assert sum(late) / len(late) < 0.12, sum(late) / len(late)
 
 
 def test_the_best_setting_of_each_family_plays_in_worlds():
