@@ -153,6 +153,7 @@ mod tests {
     fn alpha_is_shared_out() {
         let confidence = Confidence::new(0.9).expect("a level").simultaneous(5);
         assert!((confidence.alpha() - 0.02).abs() < 1e-15);
+        assert_eq!((confidence.level(), confidence.policies()), (0.9, 5));
         for bad in [0.0, 1.0, f64::NAN, 95.0] {
             assert!(Confidence::new(bad).is_err(), "{bad}");
         }

@@ -123,6 +123,7 @@ mod tests {
             Some(&h[2..]),
         ));
         assert!((found.estimate() - (one - two)).abs() < 1e-15);
+        assert!((found.middle() - 0.5 * (one + two)).abs() < 1e-15);
         assert!((found.standard_error() - (squares * 5.0 / 4.0).sqrt()).abs() < 1e-15);
     }
 

@@ -242,12 +242,14 @@ mod tests {
 
     #[test]
     fn absent_bounds_are_infinite_and_absent_event_weights_1() {
-        let mut rest = Rest::<3>::new();
+        let mut rest = Rest::<6>::new();
         let rows = [0.5; 2];
         for given in [None, Some(&[2.0; 2][..]), None] {
-            rest.cut(&[Some(&rows), given, given], |_| panic!("no whole chunk"));
+            let batch = [Some(&rows[..]), None, None, None, given, given];
+            rest.cut(&batch, |_| panic!("no whole chunk"));
         }
-        for (column, absent) in rest.rows()[1..].iter().zip(ABSENT) {
+        assert_eq!(rest.rows()[1..4], [None; 3]);
+        for (column, absent) in rest.rows()[4..].iter().zip(ABSENT) {
             let expected = [absent, absent, 2.0, 2.0, absent, absent];
             assert_eq!(*column, Some(&expected[..]));
         }

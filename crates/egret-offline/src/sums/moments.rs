@@ -386,6 +386,64 @@ mod tests {
     }
 
     #[test]
+    fn sums_are_as_defined() {
+        let (u, r) = ([0.5, 0.25, 1.0, 0.0, 0.75], [1.0, -0.5, 2.0, 0.0, 3.0]);
+        let (v, h) = ([2.0, 1.0, 4.0, 0.5, 8.0], [1.0, 0.5, 2.0, 1.0, 0.25]);
+        let moments = Moments::of(&Terms {
+            r: &r,
+            u: Some(&u),
+            v: Some(&v),
+            h: Some(&h),
+        });
+        let sum = |term: &dyn Fn(usize) -> f64| (0..5).map(term).sum::<f64>();
+        let same = |found: f64, expected: f64| {
+            assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
+        };
+        let (weight, normalizer) = (sum(&|i| h[i]), sum(&|i| h[i] * v[i]));
+        let (mean, rho) = (
+            sum(&|i| h[i] * u[i]) / weight,
+            sum(&|i| h[i] * r[i]) / normalizer,
+        );
+        same(moments.estimate(), mean + rho);
+        // What each event moves.
+        let influence = |i: usize| {
+            h[i] * (u[i] - mean) / weight + h[i] * (r[i] - rho * v[i]) / normalizer
+        };
+        let variance = sum(&|i| influence(i).powi(2)) * 5.0 / 4.0;
+        same(moments.standard_error(), variance.sqrt());
+        let (squares, squared_weights) = (sum(&|i| (h[i] * r[i]).powi(2)), sum(&|i| h[i] * h[i]));
+        same(moments.sum_of_squares(), squares);
+        same(moments.sum_of_squared_event_weights(), squared_weights);
+        let effective = sum(&|i| h[i] * r[i]).powi(2) / squares;
+        same(moments.effective_sample_size(), effective);
+        let spread = |rho: f64| sum(&|i| (h[i] * (r[i] - rho * v[i])).powi(2));
+        let fourth = |rho: f64| sum(&|i| (h[i] * (r[i] - rho * v[i])).powi(4));
+        for rho in [-0.5, 0.25, rho, 2.0] {
+            same(moments.spread_around(rho), spread(rho));
+            let informative = spread(rho).powi(2) / fourth(rho);
+            same(moments.informative_around(rho), informative);
+        }
+        same(moments.spread(), spread(rho));
+        same(moments.informative(), spread(rho).powi(2) / fourth(rho));
+        let large = sum(&|i| (h[i] * v[i]).powi(2)).powi(2) / sum(&|i| (h[i] * v[i]).powi(4));
+        same(moments.informative_normalizer(), large);
+    }
+
+    #[test]
+    fn losses_that_do_not_differ_inform_of_nothing() {
+        let third = [1.0 / 3.0; 7];
+        let moments = Moments::of(&Terms {
+            r: &third,
+            u: None,
+            v: None,
+            h: None,
+        });
+        assert_eq!(moments.spread(), 0.0);
+        assert_eq!(moments.informative(), 0.0);
+        assert_eq!(Moments::default().informative_normalizer(), 0.0);
+    }
+
+    #[test]
     fn nothing_is_known_of_nothing() {
         assert!(Moments::default().estimate().is_nan());
         assert_eq!(Moments::default().effective_sample_size(), 0.0);
