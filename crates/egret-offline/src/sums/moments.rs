@@ -406,9 +406,8 @@ mod tests {
         );
         same(moments.estimate(), mean + rho);
         // What each event moves.
-        let influence = |i: usize| {
-            h[i] * (u[i] - mean) / weight + h[i] * (r[i] - rho * v[i]) / normalizer
-        };
+        let influence =
+            |i: usize| h[i] * (u[i] - mean) / weight + h[i] * (r[i] - rho * v[i]) / normalizer;
         let variance = sum(&|i| influence(i).powi(2)) * 5.0 / 4.0;
         same(moments.standard_error(), variance.sqrt());
         let (squares, squared_weights) = (sum(&|i| (h[i] * r[i]).powi(2)), sum(&|i| h[i] * h[i]));

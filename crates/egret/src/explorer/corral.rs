@@ -339,6 +339,27 @@ mod tests {
     }
 
     #[test]
+    fn a_grid_ends_where_it_was_asked_to() {
+        for high in 2..500 {
+            let high = 0.1 * f64::from(high) + 1.0;
+            for n in 2..7 {
+                let taus = geometric_taus(1.7, high.max(1.7), n).expect("in range");
+                assert_eq!((taus[0], taus[n - 1]), (1.7, high.max(1.7)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_hundred_arms_stay_a_distribution() {
+        let mut corral = Corral::geometric(1.0, 100.0, 100, 0.05).expect("in range");
+        for index in 0..100 {
+            corral.update([play(index, 0.01, 1.0)]).expect("in range");
+            let sum: f64 = corral.weights().iter().sum();
+            assert!((sum - 1.0).abs() < 1e-12, "{sum}");
+        }
+    }
+
+    #[test]
     fn bad_grids_are_refused() {
         assert!(Corral::new(vec![], 0.1).is_err());
         assert!(Corral::new(vec![2.0, f64::NAN], 0.1).is_err());

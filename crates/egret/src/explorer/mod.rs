@@ -443,6 +443,7 @@ mod tests {
         small_world::{Bowl, Table, interval_learner, interval_learner_of},
     };
     use crate::measure::{Catalogue, Interval, Product};
+    use crate::oracle::FunctionOracle;
     use crate::sampling::SampleError;
 
     fn settings(explorer: Explorer) -> Settings {
@@ -497,6 +498,28 @@ mod tests {
                 Some(SettingsError::Explorer(ExplorerError::NoArgmin { .. }))
             ));
         }
+    }
+
+    #[test]
+    fn a_line_without_break_points_has_no_argmin() {
+        let interval = || Box::new(Interval::new(0.0, 1.0).expect("in order"));
+        let oracle = FunctionOracle::new(|_: &f64, _: &Vec<f64>, out: &mut [f64]| out.fill(0.5));
+        let refused = Learner::new(interval(), Box::new(oracle), settings(Explorer::SmoothIgw));
+        assert!(matches!(
+            refused.err(),
+            Some(SettingsError::Explorer(ExplorerError::NoArgmin { .. }))
+        ));
+    }
+
+    #[test]
+    fn words_tell_the_share_of_uniform_decisions() {
+        let capped = Explorer::CappedIgw(CappedIgw::default());
+        assert_eq!(capped.with_uniform(0.0).to_string(), "CappedIGW");
+        assert_eq!(
+            capped.with_uniform(0.02).to_string(),
+            "CappedIGW, and 2% of decisions uniform"
+        );
+        assert_eq!(Explorer::SmoothIgw.to_string(), "SmoothIGW");
     }
 
     #[test]

@@ -148,6 +148,16 @@ mod tests {
     }
 
     #[test]
+    fn draws_are_as_many_as_the_error_asks_for() {
+        let error = RelativeError::new(0.1).expect("in range");
+        assert_eq!((error.get(), f64::from(error)), (0.1, 0.1));
+        // (κτ − 1)/ε², ½κτ√pieces/ε on an interval, and never below 128.
+        assert_eq!(error.draws(101.0, None), 10_000);
+        assert_eq!(error.draws(101.0, Some(4)), 1_010);
+        assert_eq!(error.draws(2.0, Some(1)), 128);
+    }
+
+    #[test]
     fn the_error_is_below_what_was_asked_for() {
         use crate::measure::Interval;
         use crate::numeric::Stream;

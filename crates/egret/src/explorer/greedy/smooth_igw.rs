@@ -24,9 +24,11 @@ mod tests {
     use crate::event::Propensity;
     use crate::explorer::{Corral, DensityKind, Explorer, GammaSchedule};
     use crate::learner::{
-        Settings,
+        Learner, Settings,
         small_world::{Bowl, interval_learner_of, table_learner},
     };
+    use crate::measure::Interval;
+    use crate::oracle::FunctionOnInterval;
 
     fn settings(gamma: f64, taus: &[f64]) -> Settings {
         Settings {
@@ -42,6 +44,37 @@ mod tests {
         offset: 0.0,
         slope: 1.0,
     };
+
+    /// The gap is to the least f̂, which need not be 0.
+    #[test]
+    fn what_all_actions_lose_changes_nothing() {
+        let raised = |by: f64| {
+            let oracle = FunctionOnInterval::new(
+                move |x: &f64, actions: &Vec<f64>, out: &mut [f64]| {
+                    for (out, action) in out.iter_mut().zip(actions) {
+                        *out = by + (action - x).abs();
+                    }
+                },
+                |x: &f64, out: &mut Vec<f64>| {
+                    out.push(*x);
+                    *x
+                },
+            );
+            let interval = Interval::new(0.0, 1.0).expect("in order");
+            Learner::new(Box::new(interval), Box::new(oracle), settings(40.0, &[4.0]))
+                .expect("settings fit")
+        };
+        let (low, high) = (raised(0.0), raised(0.25));
+        for event in 0..200 {
+            let [low, high] = [&low, &high].map(|learner| learner.decide(event, &0.5));
+            let (low, high) = (low.expect("an action"), high.expect("an action"));
+            assert_eq!(low.action, high.action);
+            match (low.propensity.density(), high.propensity.density()) {
+                (Some(low), Some(high)) => assert!((low.get() - high.get()).abs() < 1e-12),
+                (low, high) => assert_eq!(low, high),
+            }
+        }
+    }
 
     #[test]
     fn the_greedy_share_and_the_rest_are_as_the_paper_has_them() {

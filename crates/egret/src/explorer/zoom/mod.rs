@@ -327,6 +327,18 @@ mod tests {
     }
 
     #[test]
+    fn a_number_falls_into_the_region_of_its_share() {
+        let shares = [0.25, 0.5, 0.25];
+        let units = [0.0, 0.24, 0.25, 0.74, 0.75, 0.99];
+        assert_eq!(
+            units.map(|unit| region_of(&shares, unit)),
+            [0, 0, 1, 1, 2, 2]
+        );
+        // What rounding leaves of 1 is the last region's.
+        assert_eq!(region_of(&[0.25, 0.5], 0.99), 1);
+    }
+
+    #[test]
     fn regions_are_as_small_as_losses_can_tell() {
         // A bowl of height 1: half the reach, a quarter of the loss.
         let bowl: Vec<f64> = (0..11).map(|region| 0.25_f64.powi(region)).collect();

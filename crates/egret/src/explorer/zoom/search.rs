@@ -228,3 +228,47 @@ pub(crate) fn least(values: &[f64]) -> usize {
     }
     place
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Vector;
+    use crate::measure::UniformBox;
+    use crate::oracle::FunctionOracle;
+
+    /// f̂ where the descent ends.
+    fn found(dim: usize, f: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> f64 {
+        let oracle = FunctionOracle::new(move |_: &(), points: &Vectors, out: &mut [f64]| {
+            let points = points.rows().chunks_exact(points.dim());
+            for (out, point) in out.iter_mut().zip(points) {
+                *out = f(point);
+            }
+        });
+        let measure = UniformBox::new(&vec![(0.0, 1.0); dim]).expect("intervals");
+        let mut buffer = Vec::new();
+        let curve = LossCurve::new(&oracle, &(), &mut buffer).expect("no context");
+        let mut descent = Descent::default();
+        let regions = ReferenceMeasure::<(), Vector>::regions(&measure).expect("a box has them");
+        let mut work = Proposals::default();
+        best(&(), &measure, regions, &curve, &mut descent, &mut work).expect("a point");
+        descent.value
+    }
+
+    #[test]
+    fn a_bowl_is_solved_and_a_valley_nearly() {
+        for (dim, near) in [(2, 1e-7), (6, 1e-3), (20, 0.03)] {
+            let bowl = found(dim, |a| a.iter().map(|a| (a - 0.3).powi(2)).sum());
+            let ends = found(dim, |a| a.iter().sum::<f64>() / a.len() as f64);
+            let valley = found(dim, |a| {
+                let mean = a.iter().sum::<f64>() / a.len() as f64;
+                let across = a
+                    .windows(2)
+                    .map(|two| (two[0] - two[1]).powi(2))
+                    .sum::<f64>();
+                (mean - 0.3).powi(2) + across
+            });
+            assert!(bowl < 1e-9 && ends < 1e-9, "{dim}: {bowl:e} {ends:e}");
+            assert!(valley < near, "{dim}: {valley:e}");
+        }
+    }
+}

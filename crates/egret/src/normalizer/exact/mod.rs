@@ -155,6 +155,31 @@ mod tests {
         }
     }
 
+    /// Each evaluation goes through all items or cells: that Newton's steps are right shows in how few there are.
+    #[test]
+    fn a_handful_of_evaluations_is_enough() {
+        let n = 1_000;
+        let masses = vec![1.0 / n as f64; n];
+        let curves: [fn(f64) -> f64; 3] = [|a| a, |a| a * a, |a| (a - 0.5).abs().sqrt()];
+        let mut evaluations = 0;
+        for (tau, gamma) in [(4.0, 16.0), (20.0, 304.0), (64.0, 6_368.0)] {
+            let igw = Igw::new(tau, gamma).expect("in range");
+            for curve in curves {
+                let fhats: Vec<f64> = (0..n).map(|i| curve((i as f64 + 0.5) / n as f64)).collect();
+                for guess in [0.0, 0.5] {
+                    let (beta, z) = solve::<()>(&igw, guess, TOLERANCE, |beta| {
+                        evaluations += 1;
+                        Ok(weighted(tau, gamma, beta, &masses, &fhats))
+                    })
+                    .expect("no error");
+                    assert!((z - 1.0).abs() <= TOLERANCE, "{z} at {beta}");
+                }
+            }
+        }
+        // 159 for these 18 solutions.
+        assert!(evaluations < 175, "{evaluations}");
+    }
+
     #[test]
     fn a_constant_is_solved_at_the_end_of_the_range() {
         let igw = Igw::new(7.0, 3.0).expect("in range");
