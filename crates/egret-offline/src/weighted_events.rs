@@ -241,6 +241,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_weight_above_its_bound_is_named_and_rounding_is_not() {
+        let losses = [0.5; 3];
+        let events = |weights| WeightedEvents {
+            losses: &losses,
+            weights,
+            weight_bounds: Some(&[2.0, 4.0, 8.0]),
+            ..WeightedEvents::default()
+        };
+        assert!(!events(&[1.0; 3]).is_empty() && WeightedEvents::default().is_empty());
+        let rounded = [2.0, 4.0 * (1.0 + 1e-12), 8.0];
+        assert_eq!(events(&rounded).check_bound(0, None), Ok(()));
+        assert_eq!(events(&rounded).check_bound(0, Some(8.0)), Ok(()));
+        for (weights, bound, expected) in [
+            (&[2.0, 4.1, 8.0], None, (11, 4.1, 4.0 * (1.0 + 1e-9))),
+            (&[2.0, 3.0, 7.0], Some(6.0), (12, 7.0, 6.0)),
+        ] {
+            let refused = events(weights).check_bound(10, bound);
+            let (row, weight, bound) = expected;
+            let expected = WeightedEventsError::WeightAboveBound { row, weight, bound };
+            assert_eq!(refused, Err(expected));
+        }
+    }
+
+    #[test]
     fn a_bad_number_is_named_with_its_row() {
         let good = WeightedEvents {
             losses: &[0.0, 1.0],

@@ -120,6 +120,7 @@ mod tests {
     #[test]
     fn a_weight_may_be_zero_but_not_negative() {
         assert_eq!(Weight::new(0.0).map(Weight::get), Ok(0.0));
+        assert_eq!(Weight::new(2.5).map(f64::from), Ok(2.5));
         for bad in [-1e-9, f64::NAN, f64::INFINITY] {
             assert!(Weight::new(bad).is_err(), "{bad}");
         }

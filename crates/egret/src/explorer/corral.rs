@@ -350,6 +350,14 @@ mod tests {
     }
 
     #[test]
+    fn the_last_arm_takes_what_is_left() {
+        let corral = Corral::geometric(1.0, 8.0, 4, 0.1).expect("in range");
+        let draw = |unit| corral.draw(unit);
+        assert_eq!([0.1, 0.3, 0.6, 0.9].map(|unit| draw(unit).0), [0, 1, 2, 3]);
+        assert_eq!(draw(1.0 - f64::EPSILON), (3, 0.25));
+    }
+
+    #[test]
     fn a_hundred_arms_stay_a_distribution() {
         let mut corral = Corral::geometric(1.0, 100.0, 100, 0.05).expect("in range");
         for index in 0..100 {

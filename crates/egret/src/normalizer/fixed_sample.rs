@@ -309,6 +309,10 @@ mod tests {
             for tau in [2.0, 20.0, 200.0] {
                 let igw = Igw::new(tau, 1.0).expect("in range");
                 assert!(twice.draws(&igw) <= 2 * once.draws(&igw));
+                // It misses no more often than its share of δ.
+                let (k, n) = twice.order(tau);
+                let failure = failure_probability(k, n, tau, kappa_inf);
+                assert!(failure <= share, "{failure} of {share}");
             }
         }
     }

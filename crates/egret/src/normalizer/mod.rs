@@ -164,3 +164,31 @@ impl<'a> Draws<'a> {
         (fhats, self.rng, &mut bets[0])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::Stream;
+
+    #[test]
+    fn draws_are_made_once_and_within_the_budget() {
+        let (mut buffers, mut calls) = (DrawBuffers::default(), Vec::new());
+        let mut rng = EventRng::new(1, 1, Stream::Beta);
+        let mut more = |n: usize, _: &mut EventRng, out: &mut Vec<f64>| {
+            calls.push(n);
+            out.resize(out.len() + n, 0.5);
+            Ok(())
+        };
+        let mut draws = Draws::new(&mut buffers, &mut rng, &mut more).within(10);
+        for (wanted, seen) in [(4, 4), (2, 4), (4, 4), (10, 10)] {
+            assert_eq!(draws.extend_to(wanted), Ok(()));
+            assert_eq!(draws.seen().len(), seen);
+        }
+        let spent = SampleError::DrawsSpent {
+            draws: 11,
+            most: 10,
+        };
+        assert_eq!(draws.extend_to(11), Err(spent));
+        assert_eq!(calls, [4, 6]);
+    }
+}
