@@ -646,6 +646,11 @@ impl LineBuffers {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
     use super::*;
     use crate::event::Context;
     use crate::measure::{BetaPrior, Interval, TruncatedNormal};
@@ -742,6 +747,45 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The first guess, the search for where f̂ = β and Newton's slope change no density; what they save is predictions.
+    #[test]
+    fn about_a_thousand_predictions_are_enough() {
+        let predictions = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&predictions);
+        let oracle = FunctionOnInterval::new(
+            move |x: &f64, actions: &Vec<f64>, out: &mut [f64]| {
+                counted.fetch_add(actions.len(), Ordering::Relaxed);
+                for (out, a) in out.iter_mut().zip(actions) {
+                    *out = 0.1 + (a - x).powi(2);
+                }
+            },
+            |x: &f64, out: &mut Vec<f64>| {
+                out.push(*x);
+                *x
+            },
+        );
+        let unit = Interval::new(0.0, 1.0).expect("in order");
+        let (mut buffers, mut work) = Default::default();
+        let mut per_decision = Vec::new();
+        for (tau, gamma) in [(2.0, 16.0), (24.0, 1_945.0), (64.0, 1e5), (200.0, 6_368.0)] {
+            let igw = Igw::new(tau, gamma).expect("in range");
+            predictions.store(0, Ordering::Relaxed);
+            for x in [0.1, 0.3, 0.45, 0.8] {
+                with_line(&oracle, &x, &unit, |exact| {
+                    exact.find_pieces(&mut buffers, &mut work).expect("no NaN");
+                    exact.beta(&igw, &mut buffers, &mut work).expect("smooth");
+                });
+            }
+            per_decision.push(predictions.load(Ordering::Relaxed) / 4);
+        }
+        // 489, 821, 1,288 and 668.
+        let most = [510, 860, 1_350, 700];
+        assert!(
+            per_decision.iter().zip(most).all(|(&n, most)| n <= most),
+            "{per_decision:?}"
+        );
     }
 
     /// f̂ = f on [0, 1], with these break points.
