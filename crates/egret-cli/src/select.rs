@@ -41,6 +41,10 @@ pub struct SelectArgs {
     /// The probability with which all intervals hold at once
     #[arg(long, default_value_t = 0.95)]
     level: f64,
+    /// The model that made the log, from before its first event: decisions of held-out events are made again with it, which narrows
+    /// betting intervals; may be given many times
+    #[arg(long, value_name = "FILE")]
+    logged_by: Vec<PathBuf>,
     #[command(flatten)]
     format: FormatArgs,
     /// A forest of the candidates (.svg, .png), or a page with the table too (.html)
@@ -76,6 +80,7 @@ pub fn select(args: &SelectArgs) -> Result<String> {
         ("--plot", args.plot.as_deref()),
     ];
     let others = args.log.others().chain(args.candidates.as_deref());
+    let others = others.chain(args.logged_by.iter().map(PathBuf::as_path));
     args.log.log.protect(&outputs, others)?;
     if args.candidates.is_none() {
         args.training.check(&args.method, &oracles(args))?;
@@ -84,6 +89,7 @@ pub fn select(args: &SelectArgs) -> Result<String> {
         from: args.log.source()?,
         candidates: candidates(args)?,
         split: args.training.split()?,
+        logged_by: args.logged_by.clone(),
         seed: args.training.seed,
         level: args.level,
     };

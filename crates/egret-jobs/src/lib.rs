@@ -26,6 +26,7 @@ mod confidence;
 pub mod convert;
 pub mod create;
 pub mod decide;
+mod decided_again;
 mod density_units;
 pub mod describe;
 mod error;

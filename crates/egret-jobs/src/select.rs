@@ -1,9 +1,11 @@
 //! Trains many candidates on a log, judges them on held-out events, keeps the best.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use egret::{ActionKind, AnyModel, FeatureCounts, Objective, Settings, for_kind};
+use egret::{ActionKind, AnyModel, Decision, FeatureCounts, Objective, Settings, Space, for_kind};
 use egret_offline::{
     CandidateStanding, Epoch, HeldOutValue, Selection, SelectionSettings, TrainingCandidate,
     Validation,
@@ -11,6 +13,7 @@ use egret_offline::{
 use serde::{Deserialize, Serialize};
 
 use crate::confidence::confidence;
+use crate::decided_again::DecidedAgain;
 use crate::error::JobError;
 use crate::progress::{Progress, Step};
 use crate::train::{CandidateRequest, Counts, SplitRequest, TrainingLog};
@@ -26,6 +29,9 @@ pub struct SelectRequest {
     pub candidates: Vec<CandidateRequest>,
     /// The parts of the log.
     pub split: SplitRequest,
+    /// The model that made the log, from before its first event, or several: decisions of held-out events are made again with it,
+    /// which narrows betting intervals.
+    pub logged_by: Vec<PathBuf>,
     /// Seeds everything random.
     pub seed: u64,
     /// The probability with which all intervals hold at once.
@@ -38,6 +44,7 @@ impl Default for SelectRequest {
             from: TrainingLog::default(),
             candidates: Vec::new(),
             split: SplitRequest::default(),
+            logged_by: Vec::new(),
             seed: 0,
             level: 0.95,
         }
@@ -108,6 +115,21 @@ pub fn select(
 ) -> Result<(AnyModel, SelectReport), JobError> {
     request.split.checked(request.seed)?;
     confidence(request.level)?;
+    let source = &request.from.log;
+    if !request.logged_by.is_empty() {
+        let problem = match (source.estimate_density, source.can_be_read_twice()) {
+            (true, _) => Some(
+                "it needs logged densities, and those are to be estimated: leave one of the two out",
+            ),
+            (_, false) => {
+                Some("the log is read twice for it, and a pipe cannot be: save it as a file")
+            }
+            _ => None,
+        };
+        if let Some(problem) = problem {
+            return Err(JobError::request("logged_by", problem));
+        }
+    }
     let log = request.from.open(progress)?;
     for_kind!(log.kind(), A => select_kind(request, log.read::<A>(progress)?, progress))
 }
@@ -133,10 +155,12 @@ fn select_kind<A: ActionKind>(
         .collect();
     let (split, order) = request.split.checked(request.seed)?;
     let rows = split.parts(observed.len(), order);
+    let again = decided_again(request, &spec.space, &rows.test, progress)?;
     let settings = SelectionSettings {
         level: request.level,
         seed: request.seed,
         largest_inverses: &largest_inverses,
+        again: &again,
     };
     let (done, of) = (AtomicUsize::new(0), candidates.len());
     // Epochs are told too, as no more than before, so that a job can be ended between them.
@@ -167,6 +191,40 @@ fn select_kind<A: ActionKind>(
         sentence: selection.sentence(),
     };
     Ok((model.with_next_event(next_event).into(), report))
+}
+
+/// The decisions of these rows, made again by the model that made the log; none where it is not given.
+fn decided_again<A: ActionKind>(
+    request: &SelectRequest,
+    space: &Space,
+    rows: &[usize],
+    progress: &dyn Progress,
+) -> Result<Vec<Vec<Decision<A>>>, JobError> {
+    let (files, seed) = (&request.logged_by, request.seed);
+    let space = Arc::new(space.clone());
+    let Some(mut again) = DecidedAgain::<A>::new(files, Some(&space), seed)? else {
+        return Ok(Vec::new());
+    };
+    let mut places = vec![None; rows.iter().max().map_or(0, |last| last + 1)];
+    for (place, &row) in rows.iter().enumerate() {
+        places[row] = Some(place);
+    }
+    let mut decisions = vec![Vec::new(); rows.len()];
+    let mut log = request.from.open(progress)?.reader;
+    // Rows are counted as they were for training: those with a loss.
+    let mut used = 0;
+    while let Some((place, record)) = log.next(progress)? {
+        let wanted = record.loss.and_then(|_| *places.get(used)?);
+        used += usize::from(record.loss.is_some());
+        let made = again.observe((log.rows() - 1, &place, &record), wanted.is_some())?;
+        if let Some(wanted) = wanted {
+            decisions[wanted] = made;
+        }
+        if places.len() == used {
+            break;
+        }
+    }
+    Ok(decisions)
 }
 
 fn report_rows<A: ActionKind>(

@@ -299,6 +299,7 @@ fn tested<A: ActionKind>(
         level: request.level,
         seed: request.seed,
         largest_inverses,
+        again: &[],
     };
     let selection = Selection::judge(spec, observed, rows, &[candidate], vec![trained], settings);
     match selection {

@@ -10,7 +10,7 @@
 //! | choose among fitted oracles                   | [`Selection`]                                                |
 //! | weigh a log without densities                 | [`LoggingDensity`], an assumption                            |
 //!
-//! Each folder uses only those above it: `numerals`, `weighted_events`, `estimator`, `sums`, `policy`, `interval`, `evaluation`,
+//! Each folder uses only those above it: `numerals`, `weighted_events`, `paired_events`, `estimator`, `sums`, `policy`, `interval`, `evaluation`,
 //! `audit`, `training`, `selection`, `logging_density`.
 
 mod audit;
@@ -19,6 +19,7 @@ mod evaluation;
 mod interval;
 mod logging_density;
 mod numerals;
+mod paired_events;
 mod policy;
 mod selection;
 mod sums;
@@ -34,14 +35,17 @@ pub use audit::{
 pub use estimator::{Estimator, Hyperparameter, UnknownEstimator};
 pub use evaluation::{
     Diagnostics, Difference, DistributionEstimate, Estimate, Evaluation, EvaluationError,
-    OutcomeDistribution, PairedEvents, Plan, PlanError, PolicyComparison, PolicyComparisonReport,
-    Report, Skipped, Standing, Verdict, VerdictKind, Worst,
+    OutcomeDistribution, Plan, PlanError, PolicyComparison, PolicyComparisonReport, Report,
+    Skipped, Standing, Verdict, VerdictKind, Worst,
 };
 pub use interval::{
     Confidence, IntervalKind, LowerMean, PathPoint, UnknownInterval, running_intersection,
 };
 pub use logging_density::{LoggingDensity, LoggingDensityError, Played};
 pub use numerals::thousands;
+pub use paired_events::{
+    PairedEvents, PairedMeans, PairedTruncatedColumns, PairedTruncatedMeans, paired_truncated_means,
+};
 pub use policy::{
     BestOf, Candidate, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, KernelShape,
     PointPolicy, Policy, PolicyBuffers, PolicyError, PolicySeed, UniformPolicy, expected_loss,

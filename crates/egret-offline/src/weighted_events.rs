@@ -58,60 +58,26 @@ impl WeightedEvents<'_> {
 
     /// Refuses numbers out of range and columns of different lengths. `first` is the number of the first row.
     pub(crate) fn check(&self, first: u64) -> Result<(), WeightedEventsError> {
-        let one = 0.0..=1.0;
-        // Far beyond anything sensible, and squares still add up to finite numbers.
-        let finite = 0.0..=1e100;
-        let positive = 1e-30..=1e30;
-        let largest = 0.0..=TRUNCATIONS[TRUNCATIONS.len() - 1];
         let truncated = self.truncated.iter();
         let truncated = truncated.flat_map(|means| means.below.into_iter().chain(means.above));
-        let truncated = truncated.map(|column| ("truncated", Some(column), &largest, "[0, 256]"));
-        for (name, column, allowed, expected) in [
-            ("loss", Some(self.losses), &one, "[0, 1]"),
-            ("weight", Some(self.weights), &finite, "[0, 1e100]"),
-            ("predicted", self.predicted, &one, "[0, 1]"),
-            (
-                "policy_predicted",
-                self.policy_predicted,
-                &finite,
-                "[0, 1e100]",
-            ),
-            (
-                "weight_bound",
-                self.weight_bounds,
-                &(0.0..=f64::INFINITY),
-                "[0, inf]",
-            ),
-            (
-                "event_weight",
-                self.event_weights,
-                &positive,
-                "[1e-30, 1e30]",
-            ),
-        ]
-        .into_iter()
-        .chain(truncated)
-        {
-            let Some(column) = column else { continue };
-            if column.len() != self.len() {
-                return Err(WeightedEventsError::Length {
-                    name,
-                    length: column.len(),
-                    losses: self.len(),
-                });
-            }
-            if !all_within(column, *allowed.start(), *allowed.end()) {
-                let bad = |value: &f64| !allowed.contains(value);
-                let place = column.iter().position(bad).expect("one of them is bad");
-                return Err(WeightedEventsError::Value {
-                    name,
-                    row: first + place as u64,
-                    value: column[place],
-                    expected,
-                });
-            }
-        }
-        Ok(())
+        let columns = [
+            Some(Column::new("loss", self.losses, ONE)),
+            Some(Column::new("weight", self.weights, FINITE)),
+            self.predicted
+                .map(|column| Column::new("predicted", column, ONE)),
+            self.policy_predicted
+                .map(|column| Column::new("policy_predicted", column, FINITE)),
+            self.weight_bounds
+                .map(|column| Column::new("weight_bound", column, NOT_NEGATIVE)),
+            self.event_weights
+                .map(|column| Column::new("event_weight", column, POSITIVE)),
+        ];
+        let columns = columns.into_iter().flatten();
+        check_columns(
+            self.len(),
+            first,
+            columns.chain(truncated.map(Column::truncated)),
+        )
     }
 
     /// Refuses a weight above the bound that the caller gave.
@@ -139,6 +105,80 @@ impl WeightedEvents<'_> {
             }),
         }
     }
+}
+
+/// The least and the largest number that is allowed, and both in words.
+type Allowed = (f64, f64, &'static str);
+
+const ONE: Allowed = (0.0, 1.0, "[0, 1]");
+
+/// Far beyond anything sensible, and squares still add up to finite numbers.
+const FINITE: Allowed = (0.0, 1e100, "[0, 1e100]");
+
+const NOT_NEGATIVE: Allowed = (0.0, f64::INFINITY, "[0, inf]");
+
+const POSITIVE: Allowed = (1e-30, 1e30, "[1e-30, 1e30]");
+
+const AT_MOST_THE_LARGEST_CUT: Allowed = (0.0, TRUNCATIONS[TRUNCATIONS.len() - 1], "[0, 256]");
+
+/// A column and what may be in it.
+pub(crate) struct Column<'a> {
+    name: &'static str,
+    values: &'a [f64],
+    allowed: Allowed,
+}
+
+impl<'a> Column<'a> {
+    fn new(name: &'static str, values: &'a [f64], allowed: Allowed) -> Self {
+        Self {
+            name,
+            values,
+            allowed,
+        }
+    }
+
+    /// One of the truncated means.
+    pub(crate) fn truncated(values: &'a [f64]) -> Self {
+        Self::new("truncated", values, AT_MOST_THE_LARGEST_CUT)
+    }
+
+    /// E min(w₁, w₂).
+    pub(crate) fn common(values: &'a [f64]) -> Self {
+        Self::new("common", values, FINITE)
+    }
+}
+
+/// Refuses numbers out of range and columns of another length. `first` is the number of the first row.
+pub(crate) fn check_columns<'a>(
+    losses: usize,
+    first: u64,
+    columns: impl Iterator<Item = Column<'a>>,
+) -> Result<(), WeightedEventsError> {
+    for column in columns {
+        let Column {
+            name,
+            values,
+            allowed: (low, high, expected),
+        } = column;
+        if values.len() != losses {
+            return Err(WeightedEventsError::Length {
+                name,
+                length: values.len(),
+                losses,
+            });
+        }
+        if !all_within(values, low, high) {
+            let bad = |value: &f64| !(low..=high).contains(value);
+            let place = values.iter().position(bad).expect("one of them is bad");
+            return Err(WeightedEventsError::Value {
+                name,
+                row: first + place as u64,
+                value: values[place],
+                expected,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Whether all values are in [low, high]. It never stops early: that lets the compiler use vectors, which is many times faster.

@@ -9,15 +9,14 @@ use egret::{
 };
 use egret_log::{Mode, Record};
 use egret_offline::{
-    BestOf, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, Policy, PolicyBuffers, PolicySeed,
-    UniformPolicy, geometric_bandwidths, thousands,
+    BestOf, CappedIgwPolicy, GreedyPolicy, Kernel, KernelPolicy, PairedMeans, Policy,
+    PolicyBuffers, PolicySeed, TRUNCATIONS, UniformPolicy, geometric_bandwidths,
+    paired_truncated_means, thousands, truncated_means,
 };
 use rayon::prelude::*;
 
-use super::decided_again::DecidedAgain;
 use super::density::{
     AroundColumn, Event, LoggedDensity, OfColumns, OfLog, OfMeasure, OfPolicy, Predictor, Problem,
-    Truncated,
 };
 use super::fitted::Fitted;
 use super::further_outcome::OutcomeTally;
@@ -26,6 +25,7 @@ use super::rows::{Evaluated, report};
 use super::tally::{Known, LeftOut, Tally};
 use super::weighted_batch::WeightedBatch;
 use super::{Checked, EvaluateReport, Predictions};
+use crate::decided_again::DecidedAgain;
 use crate::density_units;
 use crate::error::{JobError, Place};
 use crate::estimated_density::ASSUMPTION;
@@ -132,6 +132,9 @@ impl<'a, A: ActionKind> Ready<'a, A> {
         }
     }
 }
+
+/// All policies, and the place of the one that others are compared with.
+type Weighers<'s, 'a, A> = (&'s [Ready<'a, A>], Option<usize>);
 
 /// Actions that a kernel can smooth: numbers of an interval.
 trait Smoothed: ActionKind {
@@ -413,7 +416,7 @@ impl Scan<'_> {
             events.clear();
             match predicted {
                 Predicted::By(predictor) => {
-                    self.weigh_all(ready, predictor, &batch, &mut events)?;
+                    self.weigh_all((ready, against), predictor, &batch, &mut events)?;
                 }
                 Predicted::Fit(space) => {
                     let fitted = match &mut fitted {
@@ -424,7 +427,8 @@ impl Scan<'_> {
                     while !rest.is_empty() {
                         let block;
                         (block, rest) = rest.split_at(fitted.block().min(rest.len()));
-                        self.weigh_all(ready, fitted.predictor(), block, &mut events)?;
+                        let predictor = fitted.predictor();
+                        self.weigh_all((ready, against), predictor, block, &mut events)?;
                         for used in block {
                             fitted.learn(&used.place, &used.record)?;
                         }
@@ -606,7 +610,7 @@ impl Scan<'_> {
 
     fn weigh_all<A: ActionKind>(
         &self,
-        ready: &[Ready<'_, A>],
+        weighers: Weighers<'_, '_, A>,
         predictor: Predictor<'_, A>,
         batch: &[Used<A>],
         events: &mut WeightedBatch,
@@ -614,7 +618,7 @@ impl Scan<'_> {
         let weighed = batch
             .par_iter()
             .map_init(PolicyBuffers::default, |buffers, used| {
-                self.weigh(ready, predictor, used, buffers)
+                self.weigh(weighers, predictor, used, buffers)
             })
             .collect::<Result<Vec<_>, _>>()?;
         for event in weighed {
@@ -625,7 +629,7 @@ impl Scan<'_> {
 
     fn weigh<A: ActionKind>(
         &self,
-        ready: &[Ready<'_, A>],
+        (ready, against): Weighers<'_, '_, A>,
         predictor: Predictor<'_, A>,
         used: &Used<A>,
         buffers: &mut PolicyBuffers<A>,
@@ -646,24 +650,38 @@ impl Scan<'_> {
             predictor,
             again: &used.again,
         };
-        let policies = ready
+        let share = |loss: f64| self.objective.share(loss);
+        let answers = ready
             .iter()
-            .map(|one| {
-                let answer = one.density.answer(&event, buffers).map_err(problem)?;
-                let predicted = answer.predicted.map(|loss| self.objective.share(loss));
-                Ok(WeighedFor {
-                    weight: answer.likely.weight(logged),
-                    predicted,
-                    truncated: answer.truncated,
-                })
-            })
-            .collect::<Result<_, JobError>>()?;
+            .map(|one| one.density.answer(&event, buffers))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(problem)?;
+        let fhats = event.predicted_again().map_err(problem)?;
+        let fhats: Vec<f64> = fhats.into_iter().map(share).collect();
+        let again = |place: usize| {
+            let weights = &answers[place].again;
+            (!fhats.is_empty() && weights.len() == fhats.len()).then_some(weights)
+        };
+        let with_fhats = || fhats.iter().copied();
+        let policies = answers
+            .iter()
+            .enumerate()
+            .map(|(place, answer)| WeighedFor {
+                weight: answer.likely.weight(logged),
+                predicted: answer.predicted.map(share),
+                truncated: again(place)
+                    .map(|weights| truncated_means(weights.iter().copied().zip(with_fhats()))),
+                beside: again(place)
+                    .zip(against.and_then(again))
+                    .map(|(own, other)| {
+                        let pairs = own.iter().zip(other).map(|(&own, &other)| [own, other]);
+                        paired_truncated_means(pairs.zip(with_fhats()))
+                    }),
+            });
+        let policies = policies.collect();
         Ok(Weighed {
-            share: self.objective.share(used.loss.get()),
-            predicted: event
-                .predicted()
-                .map_err(problem)?
-                .map(|loss| self.objective.share(loss)),
+            share: share(used.loss.get()),
+            predicted: event.predicted().map_err(problem)?.map(share),
             event_weight: match self.checked.request.stabilize {
                 true => Some(stabilizer(record).map_err(|why| JobError::record(&used.place, why))?),
                 false => None,
@@ -754,7 +772,10 @@ struct Weighed {
 struct WeighedFor {
     weight: f64,
     predicted: Option<f64>,
-    truncated: Option<Truncated>,
+    /// Where decisions were made again.
+    truncated: Option<[[f64; TRUNCATIONS.len()]; 2]>,
+    /// The same beside the policy that it is compared with.
+    beside: Option<PairedMeans>,
 }
 
 impl Weighed {
@@ -765,7 +786,11 @@ impl Weighed {
         events.kappas.extend(self.kappa);
         events.largest_inverses.push(self.largest_inverse);
         let columns = events.policies.iter_mut().zip(&mut events.truncated);
-        for (((weights, own), columns), policy) in columns.zip(self.policies) {
+        let columns = columns.zip(&mut events.beside);
+        for ((((weights, own), columns), beside), policy) in columns.zip(self.policies) {
+            if let Some(means) = &policy.beside {
+                beside.push(means);
+            }
             weights.push(policy.weight);
             own.extend(policy.predicted);
             let columns = columns.iter_mut().flatten();

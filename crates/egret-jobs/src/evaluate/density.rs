@@ -1,24 +1,19 @@
 use egret::{Action, Context, Decision, Learner, Objective};
 use egret_log::Record;
-use egret_offline::{
-    Kernel, Policy, PolicyBuffers, PolicySeed, TRUNCATIONS, expected_loss, truncated_means,
-};
+use egret_offline::{Kernel, Policy, PolicyBuffers, PolicySeed, expected_loss};
 
 use crate::error::{JobError, Place};
 
 /// What a policy says of one event.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Answer {
     /// How likely it would have played as the log did.
     pub likely: Likely,
     /// E_q f̂(x, ·), where there is an f̂.
     pub predicted: Option<f64>,
-    /// Means over the decisions that were made again, where there are some.
-    pub truncated: Option<Truncated>,
+    /// Its weights at the decisions that were made again, where it tells them.
+    pub again: Vec<f64>,
 }
-
-/// The truncated means of one event: with f̂, and with 1 − f̂.
-pub(super) type Truncated = [[f64; TRUNCATIONS.len()]; 2];
 
 /// How likely a policy is to play a logged action.
 #[derive(Debug, Clone, Copy)]
@@ -169,25 +164,27 @@ impl<A: Action> Event<'_, A> {
         }
     }
 
-    /// Truncated means for a policy with these densities, where decisions were made again and f̂ is known for all actions.
-    fn truncated(
-        &self,
-        mut density: impl FnMut(PolicySeed, &A) -> Result<f64, String>,
-    ) -> Result<Option<Truncated>, Problem> {
-        let Predictor::Model(model) = self.predictor else {
-            return Ok(None);
+    /// f̂ at the decisions that were made again; none where f̂ is not known for all actions.
+    pub(super) fn predicted_again(&self) -> Result<Vec<f64>, Problem> {
+        let model = match self.predictor {
+            Predictor::Model(model) if !self.again.is_empty() => model,
+            _ => return Ok(Vec::new()),
         };
-        if self.again.is_empty() {
-            return Ok(None);
-        }
         let actions: Vec<A> = self
             .again
             .iter()
             .map(|again| again.action.clone())
             .collect();
         let predicted = model.predict(&self.record.context, &actions);
-        let predicted = predicted.map_err(|error| error.to_string())?;
-        let mut weights = Vec::with_capacity(actions.len());
+        Ok(predicted.map_err(|error| error.to_string())?)
+    }
+
+    /// The weights of a policy with these densities at the decisions that were made again.
+    fn weights_again(
+        &self,
+        mut density: impl FnMut(PolicySeed, &A) -> Result<f64, String>,
+    ) -> Result<Vec<f64>, Problem> {
+        let mut weights = Vec::with_capacity(self.again.len());
         for (time, again) in self.again.iter().enumerate() {
             weights.push(match again.propensity.density() {
                 Some(logged) => {
@@ -196,8 +193,7 @@ impl<A: Action> Event<'_, A> {
                 None => 0.0,
             });
         }
-        let shares = predicted.into_iter().map(|loss| self.objective.share(loss));
-        Ok(Some(truncated_means(weights.into_iter().zip(shares))))
+        Ok(weights)
     }
 
     /// The loss of a prediction in a column, which is in the units of the objective.
@@ -270,7 +266,7 @@ impl<A: Action> LoggedDensity<A> for OfPolicy<'_, A> {
         Ok(Answer {
             likely: Likely::Density(density.map_err(|error| error.to_string())?),
             predicted,
-            truncated: event.truncated(|seed, action| {
+            again: event.weights_again(|seed, action| {
                 let density = policy.density(seed, x, action, buffers);
                 density.map_err(|error| error.to_string())
             })?,
@@ -298,7 +294,7 @@ impl<A: Action> LoggedDensity<A> for OfMeasure {
         Ok(Answer {
             likely: Likely::Density(1.0),
             predicted: None,
-            truncated: None,
+            again: Vec::new(),
         })
     }
 
@@ -316,8 +312,12 @@ impl<A: Action> LoggedDensity<A> for OfLog {
         Ok(Answer {
             likely: Likely::AsLogged,
             predicted: event.predicted()?,
-            truncated: None,
+            again: vec![1.0; event.again.len()],
         })
+    }
+
+    fn tells_all(&self) -> bool {
+        true
     }
 
     fn largest(&self) -> Option<Largest> {
@@ -351,7 +351,7 @@ impl<A: Action> LoggedDensity<A> for OfColumns {
         Ok(Answer {
             likely: Likely::Density(self.unit * density),
             predicted,
-            truncated: None,
+            again: Vec::new(),
         })
     }
 
@@ -415,7 +415,7 @@ impl LoggedDensity<f64> for AroundColumn {
         Ok(Answer {
             likely: Likely::Density(density(*event.action)?),
             predicted,
-            truncated: event.truncated(|_, &action| density(action))?,
+            again: event.weights_again(|_, &action| density(action))?,
         })
     }
 

@@ -8,7 +8,6 @@
 
 mod by_columns;
 mod by_records;
-mod decided_again;
 mod density;
 mod distribution_row;
 mod fitted;

@@ -99,6 +99,9 @@ impl Tally {
                 }
                 if checked.needs_predictions() && both(&|policy| known[policy].predicted) {
                     comparison = comparison.with_predictions();
+                    if both(&|policy| known[policy].truncated) {
+                        comparison = comparison.with_truncated_means();
+                    }
                 }
                 Ok((policy, comparison))
             })
@@ -151,9 +154,8 @@ impl Tally {
             }
         }
         if let Some(against) = self.against {
-            let mut larger = Vec::new();
             for (policy, comparison) in &mut self.comparisons {
-                comparison.observe(&events.paired(*policy, against, &mut larger))?;
+                comparison.observe(&events.paired(*policy, against))?;
             }
         }
         Ok(())

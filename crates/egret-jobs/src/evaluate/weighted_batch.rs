@@ -1,4 +1,6 @@
-use egret_offline::{PairedEvents, TRUNCATIONS, TruncatedMeans, WeightedEvents};
+use egret_offline::{
+    PairedEvents, PairedTruncatedColumns, TRUNCATIONS, TruncatedMeans, WeightedEvents,
+};
 
 use super::density::Largest;
 
@@ -23,6 +25,8 @@ pub(super) struct WeightedBatch {
     pub bounds: Vec<Vec<f64>>,
     /// For each policy its truncated means, where decisions were made again.
     pub truncated: Vec<TruncatedColumns>,
+    /// For each policy those beside the one that it is compared with.
+    pub beside: Vec<PairedTruncatedColumns>,
 }
 
 /// The columns of [`TruncatedMeans`].
@@ -35,6 +39,7 @@ impl WeightedBatch {
             policies: vec![Default::default(); policies],
             bounds: vec![Vec::new(); policies],
             truncated: vec![Default::default(); policies],
+            beside: vec![PairedTruncatedColumns::default(); policies],
             ..Self::default()
         }
     }
@@ -50,6 +55,7 @@ impl WeightedBatch {
             policies,
             bounds,
             truncated,
+            beside,
         } = self;
         let columns = [shares, predicted, event_weights, kappas, largest_inverses];
         let truncated = truncated.iter_mut().flatten().flatten();
@@ -60,6 +66,7 @@ impl WeightedBatch {
             weights.clear();
             policy_predicted.clear();
         }
+        beside.iter_mut().for_each(PairedTruncatedColumns::clear);
     }
 
     /// Some of the events, by their rows. κ is told of all events alone.
@@ -84,6 +91,7 @@ impl WeightedBatch {
                 .iter()
                 .map(|sides| sides.each_ref().map(|columns| columns.each_ref().map(of)))
                 .collect(),
+            beside: self.beside.iter().map(|means| means.only(rows)).collect(),
         }
     }
 
@@ -95,6 +103,9 @@ impl WeightedBatch {
         }
         for column in self.truncated.iter_mut().flatten().flatten() {
             column.clear();
+        }
+        for means in &mut self.beside {
+            means.clear();
         }
         self
     }
@@ -137,27 +148,22 @@ impl WeightedBatch {
         }
     }
 
-    /// As two policies see them; `larger` has room for the larger of their bounds.
-    pub(super) fn paired<'a>(
-        &'a self,
-        first: usize,
-        second: usize,
-        larger: &'a mut Vec<f64>,
-    ) -> PairedEvents<'a> {
+    /// As two policies see them.
+    pub(super) fn paired(&self, first: usize, second: usize) -> PairedEvents<'_> {
         let (one, two) = (self.of(first), self.of(second));
-        let bounds = one.weight_bounds.zip(two.weight_bounds);
-        larger.clear();
-        if let Some((one, two)) = bounds {
-            larger.extend(one.iter().zip(two).map(|(one, two)| one.max(*two)));
-        }
+        let beside = &self.beside[first];
         PairedEvents {
-            weight_bounds: bounds.map(|_| &larger[..]),
             losses: &self.shares,
             weights: [one.weights, two.weights],
             predictions: match (one.predicted, one.policy_predicted, two.policy_predicted) {
                 (Some(predicted), Some(one), Some(two)) => Some([predicted, one, two]),
                 _ => None,
             },
+            truncated: (beside.len() == self.shares.len()).then(|| beside.means()),
+            weight_bounds: one
+                .weight_bounds
+                .zip(two.weight_bounds)
+                .map(|(one, two)| [one, two]),
             event_weights: one.event_weights,
         }
     }

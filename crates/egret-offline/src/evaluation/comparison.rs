@@ -6,11 +6,14 @@ use crate::evaluation::diagnostics::WeightSummary;
 use crate::evaluation::report::{NO_VALUE, more};
 use crate::evaluation::verdict::{Subject, Terms};
 use crate::evaluation::{Diagnostics, EvaluationError, PlanError, Standing, Verdict};
-use crate::interval::betting::{Path, Side, Sides, scale_of};
+use crate::interval::betting::{DifferenceBet, KnownOfPair, Path, Sides};
 use crate::interval::{
     Confidence, IntervalKind, PathPoint, RatioDifference, normal_quantile_above,
 };
-use crate::sums::{Chunked, Moments, Rest, Rows, Scratch, Terms as MomentTerms, length};
+use crate::paired_events::PairedEvents;
+use crate::sums::{
+    Chunked, Moments, PAIRED_ABSENT, PAIRED_COLUMNS, Rest, Rows, Scratch, Terms as MomentTerms,
+};
 use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 
 /// Estimates the difference v₁ − v₂ between the values of two policies from the same events.
@@ -24,12 +27,8 @@ use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 /// | `dr`      | E_q₁ f̂ − E_q₂ f̂ + (w₁ − w₂)(ℓ − f̂)        | normal, and betting in place of ips's, if all three   |
 /// |           |                                           | predictions are given                                 |
 ///
-/// Bets are on w₁ℓ + w₂(1 − ℓ), with mean 1 + v₁ − v₂, and from above on the same with the policies swapped. That spreads even
-/// where w₁ = w₂, so that two policies that are alike are not seen to be. With w ≤ B there are also bets on
-/// 1 + (w₁ − w₂)(ℓ − c) + k for c = 0, ¼, …, 1, where k is large enough that this is not negative: it does not spread then. All
-/// share one wealth, and the interval of 1 − ℓ is the mirror image. Where events have bounds of their own, those too large for k
-/// enter with the first term. With predictions that are known before the action is drawn
-/// ([`with_predictions`](Self::with_predictions)) there are also bets on the terms of `dr`, shifted likewise.
+/// Bets are on w₁ℓ + w₂(1 − ℓ), with mean 1 + v₁ − v₂; with bounds on the weights, with predictions and with truncated means on
+/// more, in one wealth: [`DifferenceBet`] has the formulas. Predictions must be known before the action is drawn.
 ///
 /// Memory is constant, and neither batches nor threads change a bit, as in [`Evaluation`](crate::Evaluation).
 ///
@@ -48,40 +47,14 @@ use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 /// ```
 #[derive(Debug, Clone)]
 pub struct PolicyComparison {
-    bound: Option<f64>,
-    /// The bets that need a bound.
-    parts: Vec<Part>,
+    known: KnownOfPair,
+    bet: DifferenceBet,
     total: Totals,
-    rest: Rest<COLUMNS>,
+    rest: Rest<PAIRED_COLUMNS>,
     left_out: u64,
     sampled_unequally: bool,
     /// Whether predictions are given; none before the first batch.
     predicted: Option<bool>,
-}
-
-/// A bet on the difference that needs a bound: on 1 + k + what is said here, which is not negative for events whose bound is small
-/// enough for k.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Part {
-    /// (w₁ − w₂)(ℓ − c).
-    Centered { c: f64, k: f64 },
-    /// The terms of dr.
-    Corrected { k: f64 },
-}
-
-/// Logged events with the weights of two policies. [`WeightedEvents`] describes each quantity.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PairedEvents<'a> {
-    /// ℓ.
-    pub losses: &'a [f64],
-    /// w₁ and w₂.
-    pub weights: [&'a [f64]; 2],
-    /// f̂(x, a), E_q₁ f̂(x, ·) and E_q₂ f̂(x, ·).
-    pub predictions: Option<[&'a [f64]; 3]>,
-    /// B, which neither of the weights could exceed.
-    pub weight_bounds: Option<&'a [f64]>,
-    /// h.
-    pub event_weights: Option<&'a [f64]>,
 }
 
 /// An interval for v₁ − v₂: below 0, the first policy has the smaller loss. Both ends are NaN where no value is possible.
@@ -163,9 +136,6 @@ pub struct PolicyComparisonReport {
     pub path: Vec<PathPoint>,
 }
 
-/// ℓ, w₁, w₂, f̂, both policies' predicted losses, B, h.
-const COLUMNS: usize = 8;
-
 impl PolicyComparison {
     /// With a known upper bound on all weights, at least 1, or without one.
     pub fn new(weight_bound: Option<f64>) -> Result<Self, PlanError> {
@@ -174,48 +144,67 @@ impl PolicyComparison {
         {
             return Err(PlanError::WeightBound { bound });
         }
-        Ok(Self {
-            total: Totals::new(&centered(weight_bound, false)),
-            parts: centered(weight_bound, false),
+        Ok(Self::knowing(KnownOfPair {
             bound: weight_bound,
-            rest: Rest::new(),
+            ..KnownOfPair::default()
+        }))
+    }
+
+    fn knowing(known: KnownOfPair) -> Self {
+        let bet = DifferenceBet::new(known);
+        Self {
+            total: Totals::new(&bet),
+            known,
+            bet,
+            rest: Rest::new(PAIRED_ABSENT),
             left_out: 0,
             sampled_unequally: false,
-            predicted: None,
-        })
+            predicted: known.predicted.then_some(true),
+        }
     }
 
     /// For events that come with bounds of their own ([`PairedEvents::weight_bounds`]), before the first of them.
-    pub fn with_event_bounds(mut self) -> Self {
-        self.parts = centered(self.bound, true);
-        self.total = Totals::new(&self.parts);
-        self
+    pub fn with_event_bounds(self) -> Self {
+        Self::knowing(KnownOfPair {
+            event_bounds: true,
+            ..self.known
+        })
     }
 
-    /// For events that come with predictions, before the first of them and after
-    /// [`with_event_bounds`](Self::with_event_bounds). Without bounds of the weights it changes nothing.
-    pub fn with_predictions(mut self) -> Self {
-        let usual = self.bound.is_none() && !self.parts.is_empty();
-        let bounds = self.bound.into_iter();
-        let bounds = bounds.chain(USUAL_BOUNDS.into_iter().filter(|_| usual));
-        // |ℓ − f̂| is at most 1, and the policies' mean predictions are seldom further apart than this.
-        let corrected = bounds.map(|bound| Part::Corrected {
-            k: bound - 1.0 + 0.25,
-        });
-        self.parts.extend(corrected);
-        self.total = Totals::new(&self.parts);
-        self.predicted = Some(true);
-        self
+    /// For events that come with predictions, before the first of them. Bets use them where weights have bounds, or where there
+    /// are truncated means.
+    pub fn with_predictions(self) -> Self {
+        Self::knowing(KnownOfPair {
+            predicted: true,
+            ..self.known
+        })
+    }
+
+    /// For events that come with predictions and with [`PairedTruncatedMeans`](crate::PairedTruncatedMeans), before the first of
+    /// them.
+    pub fn with_truncated_means(self) -> Self {
+        Self::knowing(KnownOfPair {
+            predicted: true,
+            truncated: true,
+            ..self.known
+        })
     }
 
     /// Adds a batch of events. A batch that is refused leaves no trace.
     pub fn observe(&mut self, events: &PairedEvents<'_>) -> Result<(), EvaluationError> {
-        let row = self.events();
-        events.check(row, self.bound)?;
+        events.check(self.events(), self.known.bound)?;
         let predicted = events.predictions.is_some();
         self.check_predicted(predicted)?;
+        if self.known.truncated && events.truncated.is_none() {
+            return Err(WeightedEventsError::Missing {
+                name: "truncated",
+                estimator: Estimator::Dr.to_string(),
+            }
+            .into());
+        }
         self.predicted = Some(predicted);
-        let mut rest = std::mem::replace(&mut self.rest, Rest::new());
+        // Taken out, so that `self` is free to add chunks.
+        let mut rest = self.rest.take();
         rest.cut(&events.to_rows(), |rows| self.add_chunks(rows));
         self.rest = rest;
         Ok(())
@@ -241,7 +230,7 @@ impl PolicyComparison {
     ///
     /// The result is that of one pass over all rows, except that sums are rounded in another order.
     pub fn merge(&mut self, later: &Self) -> Result<(), EvaluationError> {
-        if self.bound != later.bound || self.parts != later.parts {
+        if self.known != later.known {
             return Err(EvaluationError::OtherPlan);
         }
         if let Some(predicted) = later.predicted {
@@ -268,7 +257,7 @@ impl PolicyComparison {
     /// The differences from all events so far. More can be added later.
     pub fn report(&self, confidence: Confidence) -> PolicyComparisonReport {
         let mut all = self.clone();
-        let rest = std::mem::replace(&mut all.rest, Rest::new());
+        let rest = all.rest.take();
         all.add_chunks(&rest.rows());
         all.finished(confidence)
     }
@@ -276,7 +265,7 @@ impl PolicyComparison {
     fn finished(&self, confidence: Confidence) -> PolicyComparisonReport {
         let total = &self.total;
         let diagnostics =
-            [0, 1].map(|policy| total.weights[policy].diagnostics(self.left_out, self.bound));
+            [0, 1].map(|policy| total.weights[policy].diagnostics(self.left_out, self.known.bound));
         let alpha = confidence.alpha();
         let n = total.ips.n;
         let thrice = (0 < n).then_some(3 * n);
@@ -326,12 +315,13 @@ impl PolicyComparison {
             expected: total.unequal.informative_normalizer() * total.weights[0].informative_share(),
             spread: moments.spread(),
             largest: self
+                .known
                 .bound
                 .map(|bound| bound * total.weights[0].largest_event_weight()),
         };
-        let corrected = |part: &Part| matches!(part, Part::Corrected { .. });
+        let corrected = self.bet.is_corrected();
         let betting = difference(
-            match self.parts.iter().any(corrected) {
+            match corrected {
                 true => Estimator::Dr,
                 false => Estimator::Ips,
             },
@@ -374,8 +364,11 @@ impl PolicyComparison {
                 own(ips),
             ),
         ]);
+        // Terms with a prediction above 1 have no known bound.
+        let mut largest = total.weights.iter().map(|one| one.largest_policy_predicted);
+        let unbounded = corrected && largest.any(|largest| 1.0 < largest);
         let mut path = Vec::new();
-        if !self.sampled_unequally {
+        if !self.sampled_unequally && !unbounded {
             differences.push(betting);
             path = total.path.intervals(alpha, 2.0, (n, &total.sides));
         }
@@ -391,54 +384,14 @@ impl PolicyComparison {
     }
 }
 
-impl<'a> PairedEvents<'a> {
-    fn to_rows(self) -> Rows<'a, COLUMNS> {
-        let [first, second] = self.weights;
-        let [predicted, policy_predicted_1, policy_predicted_2] = self
-            .predictions
-            .map_or([None; 3], |columns| columns.map(Some));
-        [
-            Some(self.losses),
-            Some(first),
-            Some(second),
-            predicted,
-            policy_predicted_1,
-            policy_predicted_2,
-            self.weight_bounds,
-            self.event_weights,
-        ]
-    }
-
-    /// The events of one policy.
-    fn policy(&self, policy: usize) -> WeightedEvents<'a> {
-        WeightedEvents {
-            losses: self.losses,
-            weights: self.weights[policy],
-            predicted: self.predictions.map(|columns| columns[0]),
-            policy_predicted: self.predictions.map(|columns| columns[1 + policy]),
-            truncated: None,
-            weight_bounds: self.weight_bounds,
-            event_weights: self.event_weights,
-        }
-    }
-
-    fn check(&self, row: u64, bound: Option<f64>) -> Result<(), EvaluationError> {
-        for policy in [0, 1] {
-            let events = self.policy(policy);
-            events.check(row)?;
-            events.check_bound(row, bound)?;
-        }
-        Ok(())
-    }
-}
-
-impl Chunked<COLUMNS> for PolicyComparison {
+impl Chunked<PAIRED_COLUMNS> for PolicyComparison {
     type Sums = Totals;
 
-    fn sum(&self, rows: &Rows<'_, COLUMNS>, before: u64, scratch: &mut Scratch) -> Totals {
-        let n = length(rows);
-        let [losses, w1, w2, predicted, b1, b2, _, event_weights] = *rows;
-        let [losses, w1, w2] = [losses, w1, w2].map(Option::unwrap_or_default);
+    fn sum(&self, rows: &Rows<'_, PAIRED_COLUMNS>, before: u64, scratch: &mut Scratch) -> Totals {
+        let events = PairedEvents::of_rows(rows);
+        let n = events.len();
+        let (losses, event_weights) = (events.losses, events.event_weights);
+        let [w1, w2] = events.weights;
         let (u, r) = scratch.two(n);
         for i in 0..n {
             r[i] = (w1[i] - w2[i]) * losses[i];
@@ -458,25 +411,22 @@ impl Chunked<COLUMNS> for PolicyComparison {
             v: Some(u),
             h: event_weights,
         });
-        let dr = if let (Some(predicted), Some(b1), Some(b2)) = (predicted, b1, b2) {
+        let dr = events.predictions.map(|[predicted, b1, b2]| {
             for i in 0..n {
                 u[i] = b1[i] - b2[i];
                 r[i] = (w1[i] - w2[i]) * (losses[i] - predicted[i]);
             }
-            Some(Moments::of(&MomentTerms {
+            Moments::of(&MomentTerms {
                 r,
                 u: Some(u),
                 v: None,
                 h: event_weights,
-            }))
-        } else {
-            None
-        };
-        let weights = [w1, w2].map(|weights| WeightedEvents {
-            losses,
-            weights,
-            event_weights,
-            ..WeightedEvents::default()
+            })
+        });
+        let weights = [0, 1].map(|policy| WeightedEvents {
+            predicted: None,
+            weight_bounds: None,
+            ..events.policy(policy)
         });
         let mut sums = Totals {
             ips,
@@ -485,16 +435,14 @@ impl Chunked<COLUMNS> for PolicyComparison {
             dr,
             weights: [0, 1]
                 .map(|policy| WeightSummary::of(&weights[policy], &self.total.weights[policy])),
-            ..Totals::new(&self.parts)
+            ..Totals::new(&self.bet)
         };
         let mut start = 0;
         while start < n {
             let look = Path::next_after(before + start as u64);
             let end = n.min((look - before) as usize);
-            let range = start..end;
-            let (x, y) = scratch.two(end - start);
-            let part = rows.map(|column| column.map(|column| &column[range.clone()]));
-            self.bet(&part, x, y, &mut sums.sides);
+            self.bet
+                .observe(&events.part(start..end), scratch, &mut sums.sides);
             if before + end as u64 == look {
                 // The sides of this chunk alone: `add` adds those before it.
                 sums.path.push(end as u64, &sums.sides);
@@ -513,99 +461,6 @@ impl Chunked<COLUMNS> for PolicyComparison {
     }
 }
 
-impl PolicyComparison {
-    fn bet(&self, rows: &Rows<'_, COLUMNS>, x: &mut [f64], y: &mut [f64], sides: &mut Sides) {
-        let [losses, w1, w2, predicted, b1, b2, bounds, event_weights] = *rows;
-        let [losses, w1, w2] = [losses, w1, w2].map(Option::unwrap_or_default);
-        let [predicted, b1, b2] = [predicted, b1, b2].map(Option::unwrap_or_default);
-        mixed(losses, w1, w2, x, y);
-        sides.below.observe(0, x, event_weights);
-        sides.above.observe(0, y, event_weights);
-        let bound = self.bound.unwrap_or(f64::INFINITY);
-        for (place, part) in self.parts.iter().enumerate() {
-            for i in 0..losses.len() {
-                let bound = bounds.map_or(bound, |bounds| bounds[i].min(bound));
-                let (loss, w1, w2) = (losses[i], w1[i], w2[i]);
-                // What is added to 1 from below and from above, its largest size, and k. From above with 1 − c, so that the
-                // two sides are mirror images.
-                let (below, above, largest, k) = match *part {
-                    Part::Centered { c, k } => {
-                        let mirrored = (w2 - w1) * (loss - (1.0 - c));
-                        ((w1 - w2) * (loss - c), mirrored, reach(c) * bound, k)
-                    }
-                    Part::Corrected { k } => {
-                        let apart = b1[i] - b2[i];
-                        let term = (w1 - w2) * (loss - predicted[i]) + apart;
-                        // Not by f̂ of the action: what is bet on must be chosen before the action is known.
-                        let largest = bound + apart.abs();
-                        (term, -term, largest, k)
-                    }
-                };
-                let k = k / event_weights.map_or(1.0, |h| scale_of(h[i]));
-                // A little more for rounding, which `max` takes away again.
-                [x[i], y[i]] = if largest <= (1.0 + k) * (1.0 + 1e-12) {
-                    [1.0 + below + k, 1.0 + above + k].map(|value| value.max(0.0))
-                } else {
-                    let first = w1 * loss + w2 * (1.0 - loss);
-                    let second = w2 * loss + w1 * (1.0 - loss);
-                    [first + k, second + k]
-                };
-            }
-            sides.below.observe(1 + place, x, event_weights);
-            sides.above.observe(1 + place, y, event_weights);
-        }
-    }
-}
-
-/// The largest |ℓ − c|.
-fn reach(c: f64) -> f64 {
-    c.max(1.0 - c)
-}
-
-/// The bounds that k is made for, where each event has its own.
-const USUAL_BOUNDS: [f64; 3] = [4.0, 16.0, 64.0];
-
-#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
-fn mixed(losses: &[f64], w1: &[f64], w2: &[f64], x: &mut [f64], y: &mut [f64]) {
-    let rows = x.iter_mut().zip(y).zip(losses).zip(w1).zip(w2);
-    for ((((x, y), loss), w1), w2) in rows {
-        *x = w1 * loss + w2 * (1.0 - loss);
-        *y = w2 * loss + w1 * (1.0 - loss);
-    }
-}
-
-/// (w₁ − w₂)(ℓ − c) around several centers, each for every bound.
-fn centered(bound: Option<f64>, event_bounds: bool) -> Vec<Part> {
-    let (bounds, centers): (&[f64], &[f64]) = match &bound {
-        Some(bound) => (std::slice::from_ref(bound), &[0.0, 0.25, 0.5, 0.75, 1.0]),
-        None if event_bounds => (&USUAL_BOUNDS, &[0.0, 0.5, 1.0]),
-        None => (&[], &[]),
-    };
-    let with = |bound: f64| {
-        centers.iter().map(move |&c| Part::Centered {
-            c,
-            k: (reach(c) * bound - 1.0).max(0.0),
-        })
-    };
-    bounds.iter().flat_map(|&bound| with(bound)).collect()
-}
-
-/// Bounds on 1 + v₁ − v₂ and on 1 + v₂ − v₁, before any event. Each kind of bet has as much of the wealth.
-fn empty_sides(parts: &[Part]) -> Sides {
-    let corrected = |part: &&Part| matches!(part, Part::Corrected { .. });
-    let corrected = parts.iter().filter(corrected).count();
-    let centered = (parts.len() - corrected).max(1) as f64;
-    let others = parts.iter().map(|part| match *part {
-        Part::Centered { k, .. } => (1.0, k),
-        Part::Corrected { k } => (centered / corrected as f64, k),
-    });
-    let side = Side::new(std::iter::once((centered, 0.0)).chain(others));
-    Sides {
-        below: side.clone(),
-        above: side,
-    }
-}
-
 /// Sums over events.
 #[derive(Debug, Clone)]
 pub(crate) struct Totals {
@@ -620,14 +475,14 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    fn new(parts: &[Part]) -> Self {
+    fn new(bet: &DifferenceBet) -> Self {
         Self {
             ips: Moments::default(),
             unequal: Moments::default(),
             snips: RatioDifference::default(),
             dr: None,
             weights: [WeightSummary::new(), WeightSummary::new()],
-            sides: empty_sides(parts),
+            sides: bet.empty(),
             path: Path::new(),
         }
     }

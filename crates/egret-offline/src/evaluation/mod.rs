@@ -24,7 +24,7 @@ mod standing;
 mod totals;
 mod verdict;
 
-pub use comparison::{Difference, PairedEvents, PolicyComparison, PolicyComparisonReport};
+pub use comparison::{Difference, PolicyComparison, PolicyComparisonReport};
 pub use diagnostics::Diagnostics;
 pub use distribution::{DistributionEstimate, OutcomeDistribution, Worst};
 pub use estimate::Estimate;
@@ -39,7 +39,7 @@ use self::layout::Layout;
 use self::totals::Totals;
 use crate::estimator::Estimator;
 use crate::interval::Confidence;
-use crate::sums::{COLUMNS, Chunked, Rest, Rows, Scratch};
+use crate::sums::{ABSENT, COLUMNS, Chunked, Rest, Rows, Scratch};
 use crate::weighted_events::{Present, WeightedEvents, WeightedEventsError};
 
 /// Estimates the value of one policy in one pass over the events, in constant memory.
@@ -91,7 +91,7 @@ impl Evaluation {
             layout,
             present: None,
             total,
-            rest: Rest::new(),
+            rest: Rest::new(ABSENT),
             left_out: 0,
             sampled_unequally: false,
             first_row,
@@ -106,7 +106,7 @@ impl Evaluation {
         events.check_bound(row, self.plan.weight_bound)?;
         self.present = Some(Present::of(events));
         // Taken out, so that `self` is free to add chunks.
-        let mut rest = std::mem::replace(&mut self.rest, Rest::new());
+        let mut rest = self.rest.take();
         rest.cut(&events.to_rows(), |rows| self.add_chunks(rows));
         self.rest = rest;
         Ok(())
@@ -159,7 +159,7 @@ impl Evaluation {
     /// The estimates from all events so far. More can be added later.
     pub fn report(&self, confidence: Confidence) -> Report {
         let mut all = self.clone();
-        let rest = std::mem::replace(&mut all.rest, Rest::new());
+        let rest = all.rest.take();
         all.add_chunks(&rest.rows());
         let source = report::Source {
             plan: &all.plan,

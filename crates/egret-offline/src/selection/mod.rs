@@ -1,25 +1,29 @@
+mod decided_again;
 mod predictions;
 
 use std::ops::ControlFlow;
 
 use egret::{
-    ActionKind, Context, Model, ModelSpec, Objective, Observed, OutOfRange, Settings, SpaceError,
+    ActionKind, Context, Decision, Model, ModelSpec, Objective, Observed, OutOfRange, Settings,
+    SpaceError,
 };
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::estimator::Estimator;
 use crate::evaluation::{
-    Difference, Estimate, Evaluation, EvaluationError, PairedEvents, Plan, PlanError,
-    PolicyComparison, Verdict, VerdictKind, about,
+    Difference, Estimate, Evaluation, EvaluationError, Plan, PlanError, PolicyComparison, Verdict,
+    VerdictKind, about,
 };
 use crate::interval::{Confidence, IntervalKind};
+use crate::paired_events::{PairedEvents, PairedTruncatedColumns};
 use crate::policy::{Policy, PolicyError};
 use crate::training::{
     CandidateError, Epoch, LearningError, SplitRows, Trained, Training, TrainingCandidate,
     importance_weights,
 };
-use crate::weighted_events::WeightedEvents;
+use crate::weighted_events::{TruncatedMeans, WeightedEvents};
+use decided_again::DecidedAgain;
 
 /// Candidates that were trained on one part of a log and compared on another.
 ///
@@ -27,8 +31,8 @@ use crate::weighted_events::WeightedEvents;
 /// with the smallest squared error on the other rows, the same for all. Intervals are normal ones where their verdict is that
 /// they can be relied on, and else by betting, which holds for all weights and is wider. For K candidates they are at α/K, so
 /// that all hold at once with probability 1 − α, and the winner's holds although it was picked for winning. One candidate is
-/// called better than another only if the interval of their difference, at α/(K(K − 1)) for each ordered pair and of the kind
-/// chosen alike, lies on one side of 0.
+/// called better than another only if the interval of their difference, of the kind chosen alike, lies on one side of 0. It is
+/// at 2α/(K(K − 1)), for there are as many pairs as that has below, and one interval bounds both v₁ − v₂ and v₂ − v₁.
 pub struct Selection<A: ActionKind> {
     /// In the order of the candidates.
     pub entries: Vec<Entry<A>>,
@@ -103,8 +107,8 @@ impl CandidateStanding {
 }
 
 /// How candidates are compared.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SelectionSettings<'a> {
+#[derive(Debug)]
+pub struct SelectionSettings<'a, A> {
     /// The confidence level at which all intervals hold at once.
     pub level: f64,
     /// Seeds the draws behind densities.
@@ -112,7 +116,19 @@ pub struct SelectionSettings<'a> {
     /// What 1/p could not exceed at each example, known before its action was drawn; ∞ where it is not, and empty where no
     /// bound is known. Intervals and differences are narrower with it.
     pub largest_inverses: &'a [f64],
+    /// Decisions like that of each test row, which the model that made the log made again with other random numbers, in the order of
+    /// the rows; empty where that model is not known. Intervals by betting are narrower with them.
+    pub again: &'a [Vec<Decision<A>>],
 }
+
+// By hand, since a derive would ask that actions can be copied, where references do.
+impl<A> Clone for SelectionSettings<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for SelectionSettings<'_, A> {}
 
 impl<A: ActionKind> Selection<A> {
     /// Trains all candidates on the training rows in parallel, and compares them on the test rows.
@@ -124,7 +140,7 @@ impl<A: ActionKind> Selection<A> {
         examples: &[Observed<Context, A>],
         parts: &SplitRows,
         candidates: &[TrainingCandidate],
-        settings: SelectionSettings<'_>,
+        settings: SelectionSettings<'_, A>,
         watch: impl Fn(&TrainingCandidate, Option<&Epoch>) -> ControlFlow<()> + Sync,
     ) -> Result<Self, SelectionError> {
         if parts.test.is_empty() {
@@ -161,7 +177,7 @@ impl<A: ActionKind> Selection<A> {
         parts: &SplitRows,
         candidates: &[TrainingCandidate],
         trained: Vec<Trained<Context, A>>,
-        settings: SelectionSettings<'_>,
+        settings: SelectionSettings<'_, A>,
     ) -> Result<Self, SelectionError> {
         let measure = A::measure(&spec.space)?;
         let confidence = Confidence::new(settings.level)?;
@@ -171,6 +187,9 @@ impl<A: ActionKind> Selection<A> {
             return Err(SelectionError::NoCandidate);
         };
         held_out.predicted = predictions::of_logged(fhat, examples, rows)?;
+        if settings.again.len() == rows.len() {
+            held_out.again = Some(DecidedAgain::new(fhat, examples, rows, settings.again)?);
+        }
         for (candidate, trained) in candidates.iter().zip(&trained) {
             let served = candidate.training.policy;
             let policy = served.serve(&*measure, &*trained.oracle)?;
@@ -178,6 +197,9 @@ impl<A: ActionKind> Selection<A> {
             held_out.add(examples, rows, &weights);
             let predicted = predictions::of_policy(&policy, fhat, examples, rows, settings.seed)?;
             held_out.policy_predicted.push(predicted);
+            if let Some(again) = &mut held_out.again {
+                again.weigh(&policy, examples, rows, settings)?;
+            }
             let largest = policy.largest_density().unwrap_or(f64::INFINITY);
             let inverse =
                 |&row: &usize| settings.largest_inverses.get(row).map(|one| largest * one);
@@ -314,6 +336,8 @@ struct HeldOut {
     /// f̂ of what was logged, and on average of what each candidate plays.
     predicted: Vec<f64>,
     policy_predicted: Vec<Vec<f64>>,
+    /// The decisions of the log, made again, where that can be done.
+    again: Option<DecidedAgain>,
 }
 
 impl HeldOut {
@@ -344,7 +368,7 @@ impl HeldOut {
         let winner = (0..estimates.len())
             .min_by(|&a, &b| known(a).total_cmp(&known(b)))
             .ok_or(SelectionError::NoCandidate)?;
-        let pairs = confidence.simultaneous(count * (count - 1));
+        let pairs = confidence.simultaneous(count * (count - 1) / 2);
         let mut values = Vec::with_capacity(estimates.len());
         for (place, (estimate, interval)) in estimates.into_iter().enumerate() {
             let (behind, standing) = match place == winner {
@@ -387,9 +411,11 @@ impl HeldOut {
         confidence: Confidence,
     ) -> Result<(f64, Estimate), SelectionError> {
         let bounds = self.bounds_of(place);
+        let truncated = self.again.as_ref().map(|again| again.truncated(place));
         let mut evaluation = Evaluation::new(Plan {
             estimators: vec![Estimator::Dr, Estimator::Ips],
             event_bounds: bounds.is_some(),
+            truncated: truncated.is_some(),
             ..Plan::default()
         })?;
         evaluation.observe(&WeightedEvents {
@@ -397,6 +423,10 @@ impl HeldOut {
             weights: &self.weights[place],
             predicted: Some(&self.predicted),
             policy_predicted: Some(&self.policy_predicted[place]),
+            truncated: truncated.as_ref().map(|[below, above]| TruncatedMeans {
+                below: below.each_ref().map(|column| &column[..]),
+                above: above.each_ref().map(|column| &column[..]),
+            }),
             weight_bounds: bounds,
             ..WeightedEvents::default()
         })?;
@@ -426,33 +456,33 @@ impl HeldOut {
         to: usize,
         confidence: Confidence,
     ) -> Result<[Difference; 2], SelectionError> {
-        let larger: Option<Vec<f64>> =
-            self.bounds_of(of).zip(self.bounds_of(to)).map(|(of, to)| {
-                let pairs = of.iter().zip(to);
-                pairs.map(|(of, to)| of.max(*to)).collect()
-            });
-        let mut comparison = PolicyComparison::new(None)?;
-        if larger.is_some() {
+        let bounds = self.bounds_of(of).zip(self.bounds_of(to));
+        let mut comparison = PolicyComparison::new(None)?.with_predictions();
+        if bounds.is_some() {
             comparison = comparison.with_event_bounds();
+        }
+        let truncated = self.again.as_ref().map(|again| again.paired([of, to]));
+        if truncated.is_some() {
+            comparison = comparison.with_truncated_means();
         }
         let [of_predicted, to_predicted] = [of, to].map(|place| &*self.policy_predicted[place]);
         comparison.observe(&PairedEvents {
             losses: &self.losses,
             weights: [&self.weights[of], &self.weights[to]],
             predictions: Some([&self.predicted, of_predicted, to_predicted]),
-            weight_bounds: larger.as_deref(),
+            truncated: truncated.as_ref().map(PairedTruncatedColumns::means),
+            weight_bounds: bounds.map(|(of, to)| [of, to]),
             ..PairedEvents::default()
         })?;
         let differences = comparison.report(confidence).differences;
-        let kinds = [
-            (Estimator::Dr, IntervalKind::Normal),
-            (Estimator::Ips, IntervalKind::Betting),
-        ];
-        Ok(kinds.map(|kind| {
-            let mut differences = differences.iter();
-            let found = differences.find(|found| (found.estimator, found.interval) == kind);
-            found.expect("there are predictions").clone()
-        }))
+        let normal = |found: &&Difference| {
+            (found.estimator, found.interval) == (Estimator::Dr, IntervalKind::Normal)
+        };
+        let betting = |found: &&Difference| found.interval == IntervalKind::Betting;
+        let normal = differences.iter().find(normal);
+        let betting = differences.iter().find(betting);
+        let (normal, betting) = normal.zip(betting).expect("predictions are at most 1");
+        Ok([normal.clone(), betting.clone()])
     }
 }
 

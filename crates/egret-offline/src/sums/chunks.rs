@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::paired_events::{PairedEvents, PairedTruncatedMeans};
 use crate::weighted_events::{TRUNCATIONS, TruncatedMeans, WeightedEvents};
 
 /// How many rows a chunk has. It is part of the result's definition, for sums are rounded chunk by chunk.
@@ -12,25 +13,30 @@ pub(crate) const CHUNK: usize = 4_096;
 /// How many chunks are summed in parallel before their sums are added.
 const GROUP: usize = 64;
 
-/// Columns of one length; the first is always there. The last two hold bounds on weights, which are ∞ where they are absent,
-/// and event weights, which are 1.
+/// Columns of one length; the first is always there.
 pub(crate) type Rows<'a, const N: usize> = [Option<&'a [f64]>; N];
 
 /// How many rows.
-pub(crate) fn length<const N: usize>(rows: &Rows<'_, N>) -> usize {
+fn length<const N: usize>(rows: &Rows<'_, N>) -> usize {
     rows[0].map_or(0, <[f64]>::len)
 }
 
 /// The rows of a range.
-pub(crate) fn part<'a, const N: usize>(rows: &Rows<'a, N>, range: Range<usize>) -> Rows<'a, N> {
+fn part<'a, const N: usize>(rows: &Rows<'a, N>, range: Range<usize>) -> Rows<'a, N> {
     rows.map(|column| column.map(|column| &column[range.clone()]))
 }
 
 /// How many columns [`WeightedEvents`] can have.
 pub(crate) const COLUMNS: usize = 6 + 2 * TRUNCATIONS.len();
 
-/// What the last two columns are where they are absent.
-const ABSENT: [f64; 2] = [f64::INFINITY, 1.0];
+/// What the last of them, bounds on weights and event weights, are in batches without them.
+pub(crate) const ABSENT: &[f64] = &[f64::INFINITY, 1.0];
+
+/// How many columns [`PairedEvents`] can have.
+pub(crate) const PAIRED_COLUMNS: usize = 10 + 2 * TRUNCATIONS.len();
+
+/// What the last of them are, in batches without them.
+pub(crate) const PAIRED_ABSENT: &[f64] = &[f64::INFINITY, f64::INFINITY, 1.0];
 
 impl<'a> WeightedEvents<'a> {
     /// The columns in the order of the fields.
@@ -65,11 +71,9 @@ impl<'a> WeightedEvents<'a> {
         ] = *rows;
         let truncated = means[0].map(|_| {
             let (below, above) = means.split_at(TRUNCATIONS.len());
-            let columns =
-                |means: &[Option<&'a [f64]>]| std::array::from_fn(|k| means[k].unwrap_or_default());
             TruncatedMeans {
-                below: columns(below),
-                above: columns(above),
+                below: all_of(below),
+                above: all_of(above),
             }
         });
         Self {
@@ -89,17 +93,96 @@ impl<'a> WeightedEvents<'a> {
     }
 }
 
+impl<'a> PairedEvents<'a> {
+    /// The columns in the order of the fields.
+    pub(crate) fn to_rows(self) -> Rows<'a, PAIRED_COLUMNS> {
+        let mut rows = [None; PAIRED_COLUMNS];
+        rows[0] = Some(self.losses);
+        rows[1..3].copy_from_slice(&self.weights.map(Some));
+        if let Some(predictions) = self.predictions {
+            rows[3..6].copy_from_slice(&predictions.map(Some));
+        }
+        if let Some(PairedTruncatedMeans {
+            common,
+            below,
+            above,
+        }) = self.truncated
+        {
+            let means = std::iter::once(common).chain(below).chain(above);
+            rows[6..]
+                .iter_mut()
+                .zip(means)
+                .for_each(|(row, mean)| *row = Some(mean));
+        }
+        if let Some(bounds) = self.weight_bounds {
+            rows[PAIRED_COLUMNS - 3..PAIRED_COLUMNS - 1].copy_from_slice(&bounds.map(Some));
+        }
+        rows[PAIRED_COLUMNS - 1] = self.event_weights;
+        rows
+    }
+
+    pub(crate) fn of_rows(rows: &Rows<'a, PAIRED_COLUMNS>) -> Self {
+        let [
+            losses,
+            w1,
+            w2,
+            predicted,
+            b1,
+            b2,
+            common,
+            means @ ..,
+            bound1,
+            bound2,
+            event_weights,
+        ] = *rows;
+        Self {
+            losses: losses.unwrap_or_default(),
+            weights: [w1, w2].map(Option::unwrap_or_default),
+            predictions: predicted.map(|_| all_of(&[predicted, b1, b2])),
+            truncated: common.map(|common| {
+                let (below, above) = means.split_at(TRUNCATIONS.len());
+                PairedTruncatedMeans {
+                    common,
+                    below: all_of(below),
+                    above: all_of(above),
+                }
+            }),
+            weight_bounds: bound1.map(|_| all_of(&[bound1, bound2])),
+            event_weights,
+        }
+    }
+
+    /// The events of a range.
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        Self::of_rows(&part(&self.to_rows(), range))
+    }
+}
+
+/// Columns that are there together.
+fn all_of<'a, const N: usize>(columns: &[Option<&'a [f64]>]) -> [&'a [f64]; N] {
+    std::array::from_fn(|place| columns[place].unwrap_or_default())
+}
+
 /// Rows that do not fill a chunk yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Rest<const N: usize> {
     columns: [Option<Vec<f64>>; N],
+    /// What the last columns are in batches that lack them.
+    absent: &'static [f64],
 }
 
 impl<const N: usize> Rest<N> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(absent: &'static [f64]) -> Self {
         Self {
             columns: [const { None }; N],
+            absent,
         }
+    }
+
+    /// The rows, which are no longer here.
+    pub(crate) fn take(&mut self) -> Self {
+        let none = Self::new(self.absent);
+        std::mem::replace(self, none)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -113,7 +196,8 @@ impl<const N: usize> Rest<N> {
     fn extend(&mut self, rows: &Rows<'_, N>) {
         let (before, after) = (self.len(), self.len() + length(rows));
         // Some batches may have them, and others not.
-        for (place, absent) in (N - 2..N).zip(ABSENT) {
+        let last = N - self.absent.len();
+        for (place, &absent) in (last..N).zip(self.absent) {
             if rows[place].is_some() {
                 self.columns[place].get_or_insert_with(|| vec![absent; before]);
             }
@@ -123,7 +207,7 @@ impl<const N: usize> Rest<N> {
                 ours.get_or_insert_default().extend_from_slice(theirs);
             }
         }
-        for (column, absent) in self.columns[N - 2..].iter_mut().zip(ABSENT) {
+        for (column, &absent) in self.columns[last..].iter_mut().zip(self.absent) {
             if let Some(column) = column {
                 column.resize(after, absent);
             }
@@ -223,7 +307,7 @@ mod tests {
         fn every_row_is_cut_once_and_in_order(
             batches in proptest::collection::vec(0_usize..9_000, 0..12)
         ) {
-            let mut rest = Rest::<3>::new();
+            let mut rest = Rest::<3>::new(ABSENT);
             let (mut next, mut seen) = (0, Vec::new());
             for n in batches {
                 let batch: Vec<f64> = (next..next + n).map(|row| row as f64).collect();
@@ -242,14 +326,14 @@ mod tests {
 
     #[test]
     fn absent_bounds_are_infinite_and_absent_event_weights_1() {
-        let mut rest = Rest::<6>::new();
+        let mut rest = Rest::<6>::new(ABSENT);
         let rows = [0.5; 2];
         for given in [None, Some(&[2.0; 2][..]), None] {
             let batch = [Some(&rows[..]), None, None, None, given, given];
             rest.cut(&batch, |_| panic!("no whole chunk"));
         }
         assert_eq!(rest.rows()[1..4], [None; 3]);
-        for (column, absent) in rest.rows()[4..].iter().zip(ABSENT) {
+        for (column, &absent) in rest.rows()[4..].iter().zip(ABSENT) {
             let expected = [absent, absent, 2.0, 2.0, absent, absent];
             assert_eq!(*column, Some(&expected[..]));
         }

@@ -8,6 +8,8 @@
 mod chunks;
 mod moments;
 
-pub(crate) use chunks::{COLUMNS, Chunked, Rest, Rows, Scratch, length};
+pub(crate) use chunks::{
+    ABSENT, COLUMNS, Chunked, PAIRED_ABSENT, PAIRED_COLUMNS, Rest, Rows, Scratch,
+};
 pub(crate) use egret::lanes::{LANES, Lanes, tree};
 pub(crate) use moments::{Moments, Terms, quadratic_form, ratio_estimate};

@@ -415,9 +415,7 @@ fn so_many_events_settle_a_difference_half_of_the_time() {
         let paired = PairedEvents {
             losses: &losses,
             weights: [&first, &second],
-            predictions: None,
-            event_weights: None,
-            weight_bounds: None,
+            ..PairedEvents::default()
         };
         comparison.observe(&paired).expect("in range");
         let report = comparison.report(level(0.95));
@@ -610,7 +608,7 @@ fn what_is_bet_on_does_not_depend_on_the_action() {
                 losses: &losses,
                 weights: [&ones, &second],
                 predictions: Some([&losses, &vec![0.75; n], &ones]),
-                weight_bounds: Some(&bounds),
+                weight_bounds: Some([&bounds; 2]),
                 ..PairedEvents::default()
             };
             comparison.observe(&events).expect("in range");
@@ -618,6 +616,38 @@ fn what_is_bet_on_does_not_depend_on_the_action() {
         });
         assert!(missed <= allowed_misses(40, ALPHA), "{bound}: {missed}");
     }
+}
+
+#[test]
+fn predictions_of_the_logged_action_are_no_reason_to_bet_otherwise() {
+    // The log plays a = ½ mostly, and a ∈ {0, 1} with probability 0.1 each; the first policy plays these two alone. What is lost is a,
+    // as is predicted. The second policy is the log's own, and its mean prediction is that of the action that was played.
+    let missed = misses(40, |trial| {
+        let mut rng = EventRng::new(20, trial, Stream::World);
+        let n = 2_000;
+        let played = (0..n).map(|_| match rng.unit() {
+            share if share < 0.1 => 0.0,
+            share if share < 0.2 => 1.0,
+            _ => 0.5,
+        });
+        let losses: Vec<f64> = played.collect();
+        let first: Vec<f64> = losses
+            .iter()
+            .map(|&a| if a == 0.5 { 0.0 } else { 5.0 })
+            .collect();
+        let comparison = PolicyComparison::new(Some(5.0)).expect("a bound");
+        let mut comparison = comparison.with_predictions();
+        let events = PairedEvents {
+            losses: &losses,
+            weights: [&first, &vec![1.0; n]],
+            predictions: Some([&losses, &vec![0.5; n], &losses]),
+            ..PairedEvents::default()
+        };
+        comparison.observe(&events).expect("in range");
+        let path = comparison.report(level(0.95)).path;
+        ever_missed(&path, 0.0) || path.last().is_none_or(|last| last.n < n as u64)
+    });
+    assert!(missed <= allowed_misses(40, ALPHA), "{missed}");
 }
 
 #[test]
@@ -658,7 +688,7 @@ fn predictions_narrow_the_difference_of_two_policies() {
                 losses,
                 weights: [w1, w2],
                 predictions: predicted.then_some([fhat, b1, b2]),
-                weight_bounds: Some(bounds),
+                weight_bounds: Some([bounds; 2]),
                 ..PairedEvents::default()
             };
             comparison.observe(&events).expect("in range");
@@ -678,7 +708,7 @@ fn predictions_narrow_the_difference_of_two_policies() {
         let [_, (mirror, _)] = reports(trial, true);
         assert!((with.low + mirror.high).abs() < 1e-9, "{with:?} {mirror:?}");
         let [with, without] = [with, without].map(|row| row.high - row.low);
-        assert!(with < 0.5 * without, "{with} of {without}");
+        assert!(with < 0.55 * without, "{with} of {without}");
         // v₁ − v₂ = 0.1/3.
         ever_missed(&path, 0.1 / 3.0)
     });
@@ -715,7 +745,7 @@ fn a_difference_is_as_narrow_for_rewards_as_for_losses() {
         let events = PairedEvents {
             losses: &losses,
             weights: [&w1, &w2],
-            weight_bounds: event_bounds.then_some(&bounds),
+            weight_bounds: event_bounds.then_some([&bounds; 2]),
             ..PairedEvents::default()
         };
         comparison.observe(&events).expect("in range");

@@ -91,6 +91,7 @@ fn select(log: &Log, candidates: &[TrainingCandidate], level: f64) -> Selection<
         level,
         seed: 5,
         largest_inverses: &[],
+        again: &[],
     };
     Selection::new(&spec(), log, &parts(log), candidates, settings, |_, _| {
         ControlFlow::Continue(())
@@ -231,6 +232,7 @@ fn one_that_no_row_speaks_of_does_not_win() {
         level: 0.95,
         seed: 5,
         largest_inverses: &[],
+        again: &[],
     };
     let alone = Selection::new(&spec(), &log, &parts(&log), &[sharp], settings, |_, _| {
         ControlFlow::Continue(())
@@ -377,6 +379,7 @@ fn what_cannot_be_judged_is_refused() {
         level: 0.95,
         seed: 1,
         largest_inverses: &[],
+        again: &[],
     };
     let run = |log: &Log, parts: &SplitRows, candidates: &[TrainingCandidate]| {
         Selection::new(&spec(), log, parts, candidates, settings, |_, _| {

@@ -11,7 +11,7 @@ use crate::logging_models::{GivenModels, replayer};
 
 /// Makes the decisions of a log again, with the models that made them and other random numbers: what else might have been
 /// played, as likely as what was.
-pub(super) struct DecidedAgain<A: ActionKind> {
+pub(crate) struct DecidedAgain<A: ActionKind> {
     replayer: Replayer<Context, A>,
     models: GivenModels,
     seed: u64,
@@ -22,7 +22,7 @@ const TIMES: u64 = 16;
 
 impl<A: ActionKind> DecidedAgain<A> {
     /// By the model from before the first event, or by several; those between are learned from the log.
-    pub(super) fn new(
+    pub(crate) fn new(
         files: &[PathBuf],
         space: Option<&Arc<Space>>,
         seed: u64,
@@ -36,7 +36,7 @@ impl<A: ActionKind> DecidedAgain<A> {
     }
 
     /// Takes the next record of the log. Where it is wanted, returns decisions like its own.
-    pub(super) fn observe(
+    pub(crate) fn observe(
         &mut self,
         (row, place, record): (u64, &Place, &Record),
         wanted: bool,
