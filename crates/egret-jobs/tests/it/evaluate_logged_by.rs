@@ -9,20 +9,23 @@ use egret_jobs::{JobError, LogSource, Silent};
 
 use crate::learned_log;
 
-fn run(
-    log: &Path,
-    logged_by: &[&Path],
-    predictions: Option<Predictions>,
-) -> Result<EvaluateReport, JobError> {
-    let request = EvaluateRequest {
+fn request(log: &Path, logged_by: &[&Path], predictions: Option<Predictions>) -> EvaluateRequest {
+    EvaluateRequest {
         log: LogSource::new([log]),
         policies: vec!["uniform".parse().expect("a policy")],
         predictions,
         logged_by: logged_by.iter().map(|file| file.to_path_buf()).collect(),
         from_seq: Some(100),
         ..EvaluateRequest::default()
-    };
-    evaluate(&request, &Silent)
+    }
+}
+
+fn run(
+    log: &Path,
+    logged_by: &[&Path],
+    predictions: Option<Predictions>,
+) -> Result<EvaluateReport, JobError> {
+    evaluate(&request(log, logged_by, predictions), &Silent)
 }
 
 fn is_bet(row: &&EvaluationRow) -> bool {
@@ -47,6 +50,29 @@ fn the_model_that_made_the_log_narrows_intervals_of_dr() {
         }
     }
     assert!(with.rows.iter().any(|row| is_bet(&row)));
+}
+
+#[test]
+fn it_narrows_differences_too() {
+    let (_folder, log, start) = learned_log(1_500);
+    let kernel = format!("kernel:model={},bandwidth=0.2", start.display());
+    for against in ["logged", "uniform"] {
+        let widths = [&[][..], &[&*start]].map(|logged_by| {
+            let mut request = request(&log, logged_by, Some(Predictions::Fit));
+            request.policies.push(kernel.parse().expect("a policy"));
+            request.against = Some(against.to_owned());
+            let report = evaluate(&request, &Silent).expect("a good log");
+            let differences = report.rows.iter().filter(|row| row.policy.contains('−'));
+            let betting = differences.filter(|row| row.interval == "betting");
+            let widths: Vec<f64> = betting.map(|row| row.high - row.low).collect();
+            widths
+        });
+        let [without, with] = widths;
+        assert_eq!(without.len(), if against == "logged" { 2 } else { 1 });
+        for (with, without) in with.into_iter().zip(without) {
+            assert!(with < without, "{against}: {with} beside {without}");
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,10 @@ use egret_jobs::{LogSource, Silent, Step};
 use egret_offline::TrainingMethod;
 use serde_json::json;
 
-use crate::{assert_cancelled, assert_place, assert_request, json_of, log, spoil, x};
+use crate::{
+    assert_cancelled, assert_place, assert_request, json_of, learned_log, learned_log_of, log,
+    spoil, x,
+};
 
 fn request(log: &Path) -> SelectRequest {
     let candidate = |method, epochs| CandidateRequest {
@@ -63,6 +66,42 @@ fn the_winner_is_the_candidate_with_the_lowest_estimate() {
     assert_eq!(steps, [(0, 2), (1, 2), (2, 2)]);
     let loaded = AnyModel::load(&model.save()).expect("just saved");
     assert_eq!(loaded.decide(3, &x(3)), model.decide(3, &x(3)));
+}
+
+#[test]
+fn the_model_that_made_the_log_narrows_intervals_by_betting() {
+    let (_folder, file, start) = learned_log(1_500);
+    let rows = |logged_by: &[&Path]| {
+        let request = SelectRequest {
+            logged_by: logged_by.iter().map(|file| file.to_path_buf()).collect(),
+            ..request(&file)
+        };
+        let (_, report) = select(&request, &Silent).expect("a model");
+        report.candidates
+    };
+    let mut betting = 0;
+    for (with, without) in rows(&[&start]).iter().zip(rows(&[])) {
+        assert_eq!(with.estimate, without.estimate);
+        if (with.low, with.high) != (without.low, without.high) {
+            betting += 1;
+            let [with, without] = [with, &without].map(|row| row.high - row.low);
+            assert!(with < without, "{with} beside {without}");
+        }
+    }
+    assert!(0 < betting);
+    let (_other_folder, _, other) = learned_log_of(10, 8);
+    let other = SelectRequest {
+        logged_by: vec![other],
+        ..request(&file)
+    };
+    let error = select(&other, &Silent).expect_err("another model");
+    assert_eq!(error.place().map(|place| place.row), Some(1));
+    let pipe = SelectRequest {
+        logged_by: vec![start],
+        ..request(Path::new("-"))
+    };
+    let error = select(&pipe, &Silent).expect_err("a pipe");
+    assert!(error.to_string().contains("read twice"), "{error}");
 }
 
 #[test]

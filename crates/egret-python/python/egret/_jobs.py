@@ -270,6 +270,7 @@ def select(
     shuffle: bool = False,
     level: float = 0.95,
     seed: int = 0,
+    logged_by: Sequence[ModelFile] = (),
     columns: Columns | None = None,
     estimate_density: bool = False,
     skip_bad: str | PathLike[str] | None = None,
@@ -280,6 +281,9 @@ def select(
     candidates
         Pairs of an oracle and a method, or oracles alone, by ips: ["default", "ridge", ("ridge", "dm")]. By default the
         default, ridge and fourier, each by dm, ips and dr.
+    logged_by
+        The model that made the log, as in evaluate: decisions of held-out events are made again with it, which narrows betting
+        intervals.
     estimate_density
         Estimate the densities of actions from the log itself, as in evaluate.
 
@@ -293,6 +297,7 @@ def select(
             "from": _training_log(scratch, log, skip_bad, space, objective, features, columns, estimate_density),
             "candidates": [_candidate(oracle, method, epochs) for oracle, method in pairs],
             "split": {"shares": list(split), "shuffle": shuffle},
+            "logged_by": [scratch.model(one) for one in logged_by],
             "seed": seed,
             "level": level,
         }
