@@ -1,7 +1,8 @@
 //! Batches, threads and parts of a log.
 
 use egret_offline::{
-    Estimator, Evaluation, IntervalKind, PairedEvents, Plan, PolicyComparison, Report,
+    Estimator, Evaluation, IntervalKind, PairedEvents, PairedTruncatedMeans, Plan,
+    PolicyComparison, Report, TRUNCATIONS,
 };
 use proptest::prelude::*;
 
@@ -72,7 +73,10 @@ fn a_comparison_does_not_depend_on_batches_or_threads() {
     let compare = |batches: &[usize], threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.expect("threads").install(|| {
-            let mut comparison = PolicyComparison::new(Some(1e4)).expect("a bound");
+            let comparison = PolicyComparison::new(Some(1e4)).expect("a bound");
+            let mut comparison = comparison.with_event_bounds().with_truncated_means();
+            let bounds = vec![1e4; first.losses.len()];
+            let nothing = vec![0.0; first.losses.len()];
             let mut start = 0_usize;
             for &batch in batches.iter().chain([&usize::MAX]) {
                 let end = first.losses.len().min(start.saturating_add(batch));
@@ -84,6 +88,12 @@ fn a_comparison_does_not_depend_on_batches_or_threads() {
                         &first.policy_predicted[start..end],
                         &second.policy_predicted[start..end],
                     ]),
+                    truncated: Some(PairedTruncatedMeans {
+                        common: &nothing[start..end],
+                        below: [&nothing[start..end]; TRUNCATIONS.len()],
+                        above: [&nothing[start..end]; TRUNCATIONS.len()],
+                    }),
+                    weight_bounds: Some([&bounds[start..end]; 2]),
                     ..PairedEvents::default()
                 };
                 comparison.observe(&events).expect("in range");

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use egret::{
-    Context, Density, EventRng, Forecaster, Interval, LearningRate, Loss, LossCurve, Model,
-    ModelSpec, Observed, OracleSpec, Propensity, RegressionOracle, Settings, Stream,
+    Context, Decision, Density, EventRng, Forecaster, Interval, LearningRate, Loss, LossCurve,
+    Model, ModelSpec, Observed, OracleSpec, Propensity, RegressionOracle, Settings, Stream,
 };
 use egret_offline::{
     CandidateStanding, Entry, IntervalKind, Order, Selection, SelectionError, SelectionSettings,
@@ -87,11 +87,20 @@ fn poor() -> TrainingCandidate {
 }
 
 fn select(log: &Log, candidates: &[TrainingCandidate], level: f64) -> Selection<f64> {
+    select_with(log, candidates, level, &[])
+}
+
+fn select_with(
+    log: &Log,
+    candidates: &[TrainingCandidate],
+    level: f64,
+    again: &[Vec<Decision<f64>>],
+) -> Selection<f64> {
     let settings = SelectionSettings {
         level,
         seed: 5,
         largest_inverses: &[],
-        again: &[],
+        again,
     };
     Selection::new(&spec(), log, &parts(log), candidates, settings, |_, _| {
         ControlFlow::Continue(())
@@ -262,6 +271,68 @@ fn the_better_of_two_is_found_and_proved() {
     assert!(36 <= proved, "{proved}");
 }
 
+/// What else might have been played in the held-out rows, sixteen times each.
+fn played_again(log: &Log, seed: u64) -> Vec<Vec<Decision<f64>>> {
+    let model: Model<f64> = Model::with_settings(
+        Interval::new(0.0, 1.0).expect("in order"),
+        1,
+        Settings::default(),
+    )
+    .expect("a model");
+    let some = model.decide(0, &log[0].x).expect("an action");
+    let rows = parts(log).test.into_iter();
+    rows.map(|row| {
+        let mut rng = EventRng::new(1_000 + seed, row as u64, Stream::World);
+        let again = (0..16).map(|_| {
+            let action = rng.unit().sqrt();
+            Decision {
+                action,
+                propensity: Propensity::Density(Density::new(2.0 * action).expect("positive")),
+                ..some.clone()
+            }
+        });
+        again.collect()
+    })
+    .collect()
+}
+
+#[test]
+fn decisions_made_again_prove_more_and_nothing_that_is_wrong() {
+    let candidates = [poor(), good()];
+    let (trials, level) = (60, 0.8);
+    let (mut misses, mut wrong, mut proved, mut widths) = (0, 0, [0; 2], [0.0; 2]);
+    for seed in 0..trials {
+        let log = log(300 + seed, 1_600);
+        let again = played_again(&log, seed);
+        let without = select(&log, &candidates, level);
+        let with = select_with(&log, &candidates, level, &again);
+        let values: Vec<f64> = with
+            .entries
+            .iter()
+            .map(|entry| value(&*entry.trained.oracle))
+            .collect();
+        misses += u64::from(with.entries.iter().zip(&values).any(|(entry, value)| {
+            let interval = &entry.value.interval;
+            *value < interval.low || interval.high < *value
+        }));
+        let best = values[with.winner];
+        wrong += u64::from(with.entries.iter().zip(&values).any(|(entry, value)| {
+            entry.value.standing == CandidateStanding::Worse && *value <= best
+        }));
+        for (place, selection) in [&without, &with].into_iter().enumerate() {
+            proved[place] += u64::from(selection.best().value.standing == CandidateStanding::Best);
+            let behind = selection.entries.iter();
+            let behind = behind.filter_map(|entry| entry.value.behind.as_ref());
+            widths[place] += behind.map(|found| found.high - found.low).sum::<f64>();
+        }
+    }
+    assert!(misses <= allowed_misses(trials, 1.0 - level), "{misses}");
+    assert!(wrong <= allowed_misses(trials, 1.0 - level), "{wrong}");
+    // Measured: 18 and 27 proved, and 0.33 and 0.29 wide.
+    assert!(proved[0] + 5 <= proved[1], "{proved:?}");
+    assert!(widths[1] < 0.9 * widths[0], "{widths:?}");
+}
+
 #[test]
 fn few_events_prove_much_and_nothing_that_is_wrong() {
     // Densities are ½ + a, at least ½, so that normal intervals can be relied on.
@@ -362,7 +433,8 @@ fn threads_change_nothing() {
             .build()
             .expect("threads")
             .install(|| {
-                let selection = select(&log, &[poor(), good()], 0.95);
+                let again = played_again(&log, 9);
+                let selection = select_with(&log, &[poor(), good()], 0.95, &again);
                 let entries = selection.entries.into_iter();
                 entries
                     .map(|entry| (entry.trained.oracle.save(), entry.value))
