@@ -5,7 +5,8 @@
 //! | `evaluation` | a million events from memory: moments, bets, all together   | 10 million events/s for the usual  |
 //! | `bootstrap`  | 200 replicates of IPS, SNIPS and DR                         | about a million events/s and core  |
 //!
-//! Throughput is in events. `usual` is IPS, SNIPS and DR with normal intervals and bets. `--test` runs each once, on few events.
+//! Throughput is in events. `usual` is IPS, SNIPS and DR with normal intervals and bets; with bounds, of the log or of each event,
+//! there are more bets. `--test` runs each once, on few events.
 
 use std::hint::black_box;
 
@@ -19,6 +20,7 @@ struct Log {
     predicted: Vec<f64>,
     policy_predicted: Vec<f64>,
     event_weights: Vec<f64>,
+    weight_bounds: Vec<f64>,
 }
 
 impl Log {
@@ -40,6 +42,7 @@ impl Log {
             predicted: column(2),
             policy_predicted: column(3),
             event_weights,
+            weight_bounds: vec![2.0; events],
         }
     }
 
@@ -108,6 +111,24 @@ fn evaluation(criterion: &mut Criterion) {
             ..log.events()
         };
         bencher.iter(|| black_box(evaluate(&usual, &events)));
+    });
+    let bounded = Plan {
+        weight_bound: Some(2.0),
+        ..usual.clone()
+    };
+    group.bench_function("usual, with a bound", |bencher| {
+        bencher.iter(|| black_box(evaluate(&bounded, &log.events())));
+    });
+    let bounds_of_events = Plan {
+        event_bounds: true,
+        ..usual.clone()
+    };
+    group.bench_function("usual, with bounds of events", |bencher| {
+        let events = WeightedEvents {
+            weight_bounds: Some(&log.weight_bounds),
+            ..log.events()
+        };
+        bencher.iter(|| black_box(evaluate(&bounds_of_events, &events)));
     });
     group.finish();
 }

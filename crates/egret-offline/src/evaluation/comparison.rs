@@ -370,7 +370,9 @@ impl PolicyComparison {
         let mut path = Vec::new();
         if !self.sampled_unequally && !unbounded {
             differences.push(betting);
-            path = total.path.intervals(alpha, 2.0, (n, &total.sides));
+            path = total
+                .path
+                .intervals(alpha, 2.0, (n, &total.sides), Sides::clone);
         }
         for point in &mut path {
             point.low -= 1.0;

@@ -9,6 +9,7 @@ pub(crate) struct Layout {
     pub(crate) rules: Vec<Rule>,
     /// Which of the rules belong to each estimator of the plan.
     pub(crate) slots: Vec<std::ops::Range<usize>>,
+    /// On IPS, on DR, or on both: DR has the parts of IPS first, so that its sums serve both.
     pub(crate) bets: Vec<Bet>,
     pub(crate) bootstrapped: bool,
 }
@@ -41,10 +42,15 @@ impl Layout {
         }
     }
 
-    /// The place of the bet for an estimator, or why it has none.
-    pub(crate) fn bet_on(&self, estimator: Estimator) -> Result<usize, &'static str> {
-        let place = self.bets.iter().position(|bet| bet.on == estimator);
-        place.ok_or(match estimator {
+    /// The bet whose sums serve all.
+    pub(crate) fn widest_bet(&self) -> Option<&Bet> {
+        self.bets.last()
+    }
+
+    /// The bet for an estimator, or why it has none.
+    pub(crate) fn bet_on(&self, estimator: Estimator) -> Result<&Bet, &'static str> {
+        let bet = self.bets.iter().find(|bet| bet.on == estimator);
+        bet.ok_or(match estimator {
             Estimator::Dr => {
                 "dr can be bet on only with bounds on the weights or the model that made the log: give one, log largestInverseDensity, or use ips"
             }

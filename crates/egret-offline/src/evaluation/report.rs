@@ -84,7 +84,7 @@ impl Source<'_> {
 
     /// Empty where the interval itself is refused.
     fn path(&self, confidence: Confidence) -> Vec<PathPoint> {
-        let (Some(sides), Some(bet)) = (self.total.sides.first(), self.layout.bets.first()) else {
+        let (Some(sides), Some(bet)) = (&self.total.sides, self.layout.bets.first()) else {
             return Vec::new();
         };
         let unbounded = bet.on == Estimator::Dr && self.policy_predicted_exceeds_one();
@@ -92,7 +92,8 @@ impl Source<'_> {
             return Vec::new();
         }
         let n = self.total.weights.n();
-        self.total.paths[0].intervals(confidence.alpha(), 1.0, (n, sides))
+        let path = &self.total.path;
+        path.intervals(confidence.alpha(), 1.0, (n, sides), |all| bet.sides_of(all))
     }
 
     /// Whether the policy's predicted loss is above 1 at some event, so that terms have no known bound.
@@ -178,7 +179,8 @@ impl Source<'_> {
                 if rule.estimator == Estimator::Dr && self.policy_predicted_exceeds_one() {
                     return Err(PREDICTED_EXCEEDS_ONE);
                 }
-                let sides = &self.total.sides[bet];
+                let widest = self.total.sides.as_ref().expect("there is a bet");
+                let sides = bet.sides_of(widest);
                 let (low, high) = sides.interval(alpha, 1.0).unwrap_or(NO_VALUE);
                 Ok(Found {
                     estimate: sides.least_refuted(1.0),

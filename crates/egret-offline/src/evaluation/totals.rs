@@ -14,9 +14,9 @@ pub(crate) struct Totals {
     pub(crate) weights: WeightSummary,
     /// None before the first event, and where the plan has no bootstrap.
     pub(crate) replicates: Option<Replicates>,
-    /// The confidence sequence of each bet.
-    pub(crate) sides: Vec<Sides>,
-    pub(crate) paths: Vec<Path>,
+    /// The confidence sequence of the widest bet; none where the plan has no bets.
+    pub(crate) sides: Option<Sides>,
+    pub(crate) path: Path,
 }
 
 /// What is needed to sum a chunk.
@@ -36,8 +36,8 @@ impl Totals {
             slots: vec![Moments::default(); layout.rules.len()],
             weights: WeightSummary::new(),
             replicates: None,
-            sides: layout.bets.iter().map(|bet| bet.empty()).collect(),
-            paths: vec![Path::new(); layout.bets.len()],
+            sides: layout.widest_bet().map(|bet| bet.empty()),
+            path: Path::new(),
         }
     }
 
@@ -81,7 +81,7 @@ impl Totals {
         sums
     }
 
-    /// Adds the chunk to the confidence sequences, and to their paths where a point is due.
+    /// Adds the chunk to the confidence sequence, and to its path where a point is due.
     fn bet(
         &mut self,
         layout: &Layout,
@@ -89,28 +89,26 @@ impl Totals {
         before: u64,
         scratch: &mut Scratch,
     ) {
-        let bets = layout.bets.iter().zip(&mut self.sides).zip(&mut self.paths);
-        for ((bet, sides), path) in bets {
-            let mut start = 0;
-            while start < events.len() {
-                let look = Path::next_after(before + start as u64);
-                let end = events.len().min((look - before) as usize);
-                bet.observe(&events.part(start..end), scratch, sides);
-                if before + end as u64 == look {
-                    // The sides of this chunk alone: `add` adds those before it.
-                    path.push(end as u64, sides);
-                }
-                start = end;
+        let Some((bet, sides)) = layout.widest_bet().zip(self.sides.as_mut()) else {
+            return;
+        };
+        let mut start = 0;
+        while start < events.len() {
+            let look = Path::next_after(before + start as u64);
+            let end = events.len().min((look - before) as usize);
+            bet.observe(&events.part(start..end), scratch, sides);
+            if before + end as u64 == look {
+                // The sides of this chunk alone: `add` adds those before it.
+                self.path.push(end as u64, sides);
             }
+            start = end;
         }
     }
 
     /// Adds the sums of the events that follow.
     pub(crate) fn add(&mut self, later: &Self) {
-        for ((path, sides), more) in self.paths.iter_mut().zip(&self.sides).zip(&later.paths) {
-            path.append(self.weights.n(), sides, more);
-        }
-        for (sides, more) in self.sides.iter_mut().zip(&later.sides) {
+        if let Some((sides, more)) = self.sides.as_mut().zip(later.sides.as_ref()) {
+            self.path.append(self.weights.n(), sides, &later.path);
             sides.merge(more);
         }
         for (slot, more) in self.slots.iter_mut().zip(&later.slots) {

@@ -182,6 +182,11 @@ impl Bet {
         }
     }
 
+    /// Its sides, from those of a bet that has its parts first and others after them.
+    pub(crate) fn sides_of(&self, widest: &Sides) -> Sides {
+        widest.started_as(&self.start)
+    }
+
     /// Adds events.
     pub(crate) fn observe(
         &self,
@@ -196,16 +201,22 @@ impl Bet {
             match *part {
                 Part::Plain => split(events.losses, events.weights, x, y),
                 Part::Centered { c, k } => {
-                    // c = k/(B − 1) but for rounding, where there is one bound for all.
-                    if h.is_none() && events.weight_bounds.is_none() {
-                        centered(events.losses, events.weights, c, k, x, y);
-                    } else {
-                        for i in 0..n {
-                            let (w, loss) = (events.weights[i], events.losses[i]);
-                            let k = k / h.map_or(1.0, |h| scale_of(h[i]));
-                            let c = c.min(k / (self.bound_of(events, i) - 1.0).max(0.0));
-                            x[i] = (w * (loss - c) + c + k).max(0.0);
-                            y[i] = (w * (1.0 - loss - c) + c + k).max(0.0);
+                    let (losses, weights) = (events.losses, events.weights);
+                    match (events.weight_bounds, h) {
+                        // c = k/(B − 1) but for rounding, where there is one bound for all.
+                        (None, None) => centered(losses, weights, c, k, x, y),
+                        (Some(bounds), None) => {
+                            let bounds = (bounds, self.bound);
+                            centered_within(losses, weights, bounds, c, k, x, y);
+                        }
+                        (_, Some(h)) => {
+                            for i in 0..n {
+                                let (w, loss) = (weights[i], losses[i]);
+                                let k = k / scale_of(h[i]);
+                                let c = c.min(k / (self.bound_of(events, i) - 1.0).max(0.0));
+                                x[i] = (w * (loss - c) + c + k).max(0.0);
+                                y[i] = (w * (1.0 - loss - c) + c + k).max(0.0);
+                            }
                         }
                     }
                 }
@@ -274,5 +285,24 @@ fn centered(losses: &[f64], weights: &[f64], c: f64, k: f64, x: &mut [f64], y: &
     for (((x, y), loss), w) in x.iter_mut().zip(y).zip(losses).zip(weights) {
         *x = (w * (loss - c) + (c + k)).max(0.0);
         *y = (w * (1.0 - loss - c) + (c + k)).max(0.0);
+    }
+}
+
+/// The same where each event has a bound, and all have one: c is no larger than k/(B − 1).
+#[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn centered_within(
+    losses: &[f64],
+    weights: &[f64],
+    (bounds, all): (&[f64], f64),
+    c: f64,
+    k: f64,
+    x: &mut [f64],
+    y: &mut [f64],
+) {
+    let rows = x.iter_mut().zip(y).zip(losses).zip(weights).zip(bounds);
+    for ((((x, y), loss), w), bound) in rows {
+        let c = c.min(k / (bound.min(all) - 1.0).max(0.0));
+        *x = (w * (loss - c) + c + k).max(0.0);
+        *y = (w * (1.0 - loss - c) + c + k).max(0.0);
     }
 }

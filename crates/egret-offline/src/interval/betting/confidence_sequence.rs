@@ -72,6 +72,18 @@ impl Side {
         }
     }
 
+    /// The same events for gamblers who start like these, and of whom there may be fewer.
+    fn started_as(&self, start: &Self) -> Self {
+        let parts = start.parts.iter().zip(&self.parts);
+        let parts = parts.map(|(start, own)| BetPart {
+            mean: own.mean.clone(),
+            ..start.clone()
+        });
+        Self {
+            parts: parts.collect(),
+        }
+    }
+
     fn log_wealth(&self, v: f64, times: f64) -> LogWealth {
         let mut wealths = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
@@ -94,6 +106,14 @@ impl Sides {
     pub(crate) fn merge(&mut self, later: &Self) {
         self.below.merge(&later.below);
         self.above.merge(&later.above);
+    }
+
+    /// The same events for gamblers who start like these on each side: the first of those here, or all.
+    pub(crate) fn started_as(&self, start: &Side) -> Self {
+        Self {
+            below: self.below.started_as(start),
+            above: self.above.started_as(start),
+        }
     }
 
     /// (low, high) for a mean in [0, most]. It ever misses with probability at most α. None if all of [0, most] is refuted:
@@ -233,14 +253,20 @@ impl Path {
         }
     }
 
-    /// The interval at each point and after `last`, up to the first that holds no value.
-    pub(crate) fn intervals(&self, alpha: f64, most: f64, last: (u64, &Sides)) -> Vec<PathPoint> {
+    /// The interval at each point and after `last`, up to the first that holds no value. `of` makes the sides that it is of.
+    pub(crate) fn intervals(
+        &self,
+        alpha: f64,
+        most: f64,
+        last: (u64, &Sides),
+        of: impl Fn(&Sides) -> Sides,
+    ) -> Vec<PathPoint> {
         let points = self.points.iter().map(|(n, sides)| (*n, sides));
         let known = self.points.last().map_or(0, |(n, _)| *n);
         points
             .chain((known < last.0).then_some(last))
             .map_while(|(n, sides)| {
-                let (low, high) = sides.interval(alpha, most)?;
+                let (low, high) = of(sides).interval(alpha, most)?;
                 Some(PathPoint { n, low, high })
             })
             .collect()
