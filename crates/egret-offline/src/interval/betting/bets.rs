@@ -194,59 +194,59 @@ impl Bet {
         scratch: &mut Scratch,
         sides: &mut Sides,
     ) {
-        let n = events.len();
-        let (x, y) = scratch.two(n);
-        let h = events.event_weights;
-        for (place, part) in self.parts.iter().enumerate() {
-            match *part {
-                Part::Plain => split(events.losses, events.weights, x, y),
-                Part::Centered { c, k } => {
-                    let (losses, weights) = (events.losses, events.weights);
-                    match (events.weight_bounds, h) {
-                        // c = k/(B − 1) but for rounding, where there is one bound for all.
-                        (None, None) => centered(losses, weights, c, k, x, y),
-                        (Some(bounds), None) => {
-                            let bounds = (bounds, self.bound);
-                            centered_within(losses, weights, bounds, c, k, x, y);
-                        }
-                        (_, Some(h)) => {
-                            for i in 0..n {
-                                let (w, loss) = (weights[i], losses[i]);
-                                let k = k / scale_of(h[i]);
-                                let c = c.min(k / (self.bound_of(events, i) - 1.0).max(0.0));
-                                x[i] = (w * (loss - c) + c + k).max(0.0);
-                                y[i] = (w * (1.0 - loss - c) + c + k).max(0.0);
-                            }
-                        }
+        let (x, y) = scratch.two(events.len());
+        for (place, &part) in self.parts.iter().enumerate() {
+            self.fill(part, events, x, y);
+            sides.below.observe(place, x, events.event_weights);
+            sides.above.observe(place, y, events.event_weights);
+        }
+    }
+
+    /// X of ℓ, and of 1 − ℓ.
+    fn fill(&self, part: Part, events: &WeightedEvents<'_>, x: &mut [f64], y: &mut [f64]) {
+        let (losses, weights, h) = (events.losses, events.weights, events.event_weights);
+        match part {
+            Part::Plain => split(losses, weights, x, y),
+            Part::Centered { c, k } => match (events.weight_bounds, h) {
+                // c = k/(B − 1) but for rounding, where there is one bound for all.
+                (None, None) => centered(losses, weights, c, k, x, y),
+                (Some(bounds), None) => {
+                    centered_within(losses, weights, (bounds, self.bound), c, k, x, y);
+                }
+                (_, Some(h)) => {
+                    for i in 0..events.len() {
+                        let (w, loss) = (weights[i], losses[i]);
+                        let k = k / scale_of(h[i]);
+                        let c = c.min(k / (self.bound_of(events, i) - 1.0).max(0.0));
+                        x[i] = (w * (loss - c) + c + k).max(0.0);
+                        y[i] = (w * (1.0 - loss - c) + c + k).max(0.0);
                     }
                 }
-                Part::Corrected { k } => {
-                    let predicted = events.predicted.unwrap_or_default();
-                    let policy_predicted = events.policy_predicted.unwrap_or_default();
-                    for i in 0..n {
-                        let (w, loss) = (events.weights[i], events.losses[i]);
-                        let k = k / h.map_or(1.0, |h| scale_of(h[i]));
-                        let s = (k / self.bound_of(events, i)).min(1.0);
-                        let (fhat, mean) = (s * predicted[i], s * policy_predicted[i]);
-                        // Negative only by rounding, or where E_q f̂ is above 1 and the interval is refused.
-                        x[i] = (w * (loss - fhat) + mean + k).max(0.0);
-                        y[i] = (w * (1.0 - loss - (s - fhat)) + (s - mean) + k).max(0.0);
-                    }
-                }
-                Part::Truncated { k } => {
-                    let predicted = events.predicted.unwrap_or_default();
-                    for i in 0..n {
-                        let (w, loss, fhat) = (events.weights[i], events.losses[i], predicted[i]);
-                        let k = k / h.map_or(1.0, |h| scale_of(h[i]));
-                        // The mean is v + k at any smaller cut too.
-                        let (cut, below, above) = cut_at_most(events, i, k);
-                        x[i] = w * loss - (w * fhat).min(cut) + below + k;
-                        y[i] = w * (1.0 - loss) - (w * (1.0 - fhat)).min(cut) + above + k;
-                    }
+            },
+            Part::Corrected { k } => {
+                let predicted = events.predicted.unwrap_or_default();
+                let policy_predicted = events.policy_predicted.unwrap_or_default();
+                for i in 0..events.len() {
+                    let (w, loss) = (weights[i], losses[i]);
+                    let k = k / h.map_or(1.0, |h| scale_of(h[i]));
+                    let s = (k / self.bound_of(events, i)).min(1.0);
+                    let (fhat, mean) = (s * predicted[i], s * policy_predicted[i]);
+                    // Negative only by rounding, or where E_q f̂ is above 1 and the interval is refused.
+                    x[i] = (w * (loss - fhat) + mean + k).max(0.0);
+                    y[i] = (w * (1.0 - loss - (s - fhat)) + (s - mean) + k).max(0.0);
                 }
             }
-            sides.below.observe(place, x, h);
-            sides.above.observe(place, y, h);
+            Part::Truncated { k } => {
+                let predicted = events.predicted.unwrap_or_default();
+                for i in 0..events.len() {
+                    let (w, loss, fhat) = (weights[i], losses[i], predicted[i]);
+                    let k = k / h.map_or(1.0, |h| scale_of(h[i]));
+                    // The mean is v + k at any smaller cut too.
+                    let (cut, below, above) = cut_at_most(events, i, k);
+                    x[i] = w * loss - (w * fhat).min(cut) + below + k;
+                    y[i] = w * (1.0 - loss) - (w * (1.0 - fhat)).min(cut) + above + k;
+                }
+            }
         }
     }
 
@@ -304,5 +304,98 @@ fn centered_within(
         let c = c.min(k / (bound.min(all) - 1.0).max(0.0));
         *x = (w * (loss - c) + c + k).max(0.0);
         *y = (w * (1.0 - loss - c) + c + k).max(0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::weighted_events::TruncatedMeans;
+
+    /// What the log plays, what is valued and what is lost at four actions.
+    const P: [f64; 4] = [0.5, 0.25, 0.125, 0.125];
+    const Q: [f64; 4] = [0.125, 0.125, 0.25, 0.5];
+    const LOSSES: [f64; 4] = [0.0, 1.0, 0.25, 0.75];
+    const FHAT: [f64; 4] = [0.125, 0.5, 0.5, 1.0];
+
+    fn mean(q: &[f64; 4], of: impl Fn(usize) -> f64) -> f64 {
+        (0..4).map(|action| q[action] * of(action)).sum()
+    }
+
+    /// X has the mean v + k and is never negative, whatever is known of the weights: that is all that the bets rest on.
+    #[test]
+    fn each_part_has_the_mean_that_is_bet_on() {
+        let weights: [f64; 4] = std::array::from_fn(|action| Q[action] / P[action]);
+        let cut = |fhat: [f64; 4]| {
+            TRUNCATIONS.map(|k| [mean(&P, |action| (weights[action] * fhat[action]).min(k)); 4])
+        };
+        let (below, above) = (cut(FHAT), cut(FHAT.map(|fhat| 1.0 - fhat)));
+        let truncated = TruncatedMeans {
+            below: below.each_ref().map(|column| &column[..]),
+            above: above.each_ref().map(|column| &column[..]),
+        };
+        let value = mean(&Q, |action| LOSSES[action]);
+        for (bound, event_bound) in [
+            (Some(4.0), None),
+            (Some(7.5), None),
+            (None, Some(4.0)),
+            (None, Some(90.0)),
+            (Some(20.0), Some(4.0)),
+            (Some(5.0), Some(600.0)),
+        ] {
+            for h in [None, Some(1.0), Some(0.3), Some(5.0)] {
+                let bounds = event_bound.map(|bound| [bound; 4]);
+                let event_weights = h.map(|h| [h; 4]);
+                let events = WeightedEvents {
+                    losses: &LOSSES,
+                    weights: &weights,
+                    predicted: Some(&FHAT),
+                    policy_predicted: Some(&[mean(&Q, |action| FHAT[action]); 4]),
+                    truncated: Some(truncated),
+                    weight_bounds: bounds.as_ref().map(|bounds| &bounds[..]),
+                    event_weights: event_weights.as_ref().map(|h| &h[..]),
+                };
+                let bet = Bet::new(
+                    Estimator::Dr,
+                    KnownOfWeights {
+                        bound,
+                        event_bounds: event_bound.is_some(),
+                        truncated: true,
+                    },
+                )
+                .expect("there are bounds");
+                for &part in &bet.parts {
+                    let (mut x, mut y) = ([0.0; 4], [0.0; 4]);
+                    bet.fill(part, &events, &mut x, &mut y);
+                    let k = part.k() / h.map_or(1.0, scale_of);
+                    for (terms, value) in [(x, value), (y, 1.0 - value)] {
+                        assert!(terms.iter().all(|&x| 0.0 <= x), "{part:?}: {terms:?}");
+                        let off = mean(&P, |action| terms[action]) - (value + k);
+                        assert!(off.abs() < 1e-12 * (1.0 + k), "{part:?} {h:?}: {off}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_beyond_all_use_leave_bets_that_are_placed() {
+        for bound in [1.0, 1e16, 1e300] {
+            let known = KnownOfWeights {
+                bound: Some(bound),
+                event_bounds: false,
+                truncated: false,
+            };
+            let bet = Bet::new(Estimator::Ips, known).expect("IPS needs nothing");
+            let mut sides = bet.empty();
+            let events = WeightedEvents {
+                losses: &[0.5; 200],
+                weights: &[1.0; 200],
+                ..WeightedEvents::default()
+            };
+            bet.observe(&events, &mut Scratch::default(), &mut sides);
+            let (low, high) = sides.interval(0.05, 1.0).expect("it is not empty");
+            assert!(0.3 < low && high < 0.7, "{bound}: {low} {high}");
+        }
     }
 }
