@@ -28,7 +28,7 @@ use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 /// |           |                                           | predictions are given                                 |
 ///
 /// Bets are on w₁ℓ + w₂(1 − ℓ), with mean 1 + v₁ − v₂; with bounds on the weights, with predictions and with truncated means on
-/// more, in one wealth: [`DifferenceBet`] has the formulas. Predictions must be known before the action is drawn.
+/// more, in one wealth: `interval/betting/difference_bets.rs` has the formulas. Predictions must be known before the action is drawn.
 ///
 /// Memory is constant, and neither batches nor threads change a bit, as in [`Evaluation`](crate::Evaluation).
 ///
