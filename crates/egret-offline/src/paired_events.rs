@@ -155,3 +155,83 @@ impl<'a> PairedEvents<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_filled_and_cut_to_rows() {
+        let mut columns = PairedTruncatedColumns::default();
+        assert!(columns.is_empty() && columns.only(&[]).is_empty());
+        let means = |event: f64| std::array::from_fn(|place| event + place as f64);
+        for event in [0.0, 100.0, 200.0] {
+            columns.push(&means(event));
+        }
+        assert!(columns.len() == 3 && !columns.is_empty());
+        let mut last_and_first = PairedTruncatedColumns::default();
+        last_and_first.push(&means(200.0));
+        last_and_first.push(&means(0.0));
+        assert_eq!(columns.only(&[2, 0]), last_and_first);
+        let found = last_and_first.means();
+        assert_eq!(found.common, [200.0, 0.0]);
+        assert_eq!(
+            (found.below[0], found.below[7]),
+            (&[201.0, 1.0][..], &[208.0, 8.0][..])
+        );
+        assert_eq!(
+            (found.above[0], found.above[7]),
+            (&[209.0, 9.0][..], &[216.0, 16.0][..])
+        );
+        columns.clear();
+        assert_eq!(columns, PairedTruncatedColumns::default());
+    }
+
+    #[test]
+    fn each_policy_has_its_columns_and_is_checked() {
+        let good = PairedEvents {
+            losses: &[0.5],
+            weights: [&[1.0], &[2.0]],
+            predictions: Some([&[0.1], &[0.2], &[0.3]]),
+            weight_bounds: Some([&[4.0], &[8.0]]),
+            ..PairedEvents::default()
+        };
+        for (policy, weight, predicted, bound) in [(0, 1.0, 0.2, 4.0), (1, 2.0, 0.3, 8.0)] {
+            let events = good.policy(policy);
+            assert_eq!((events.weights[0], events.losses[0]), (weight, 0.5));
+            assert_eq!(events.predicted, Some(&[0.1][..]));
+            assert_eq!(events.policy_predicted, Some(&[predicted][..]));
+            assert_eq!(events.weight_bounds, Some(&[bound][..]));
+        }
+        assert_eq!(good.check(0, None), Ok(()));
+        for bad in [
+            PairedEvents {
+                weights: [&[1.0], &[-2.0]],
+                ..good
+            },
+            PairedEvents {
+                weights: [&[5.0], &[2.0]],
+                ..good
+            },
+            PairedEvents {
+                weights: [&[1.0], &[9.0]],
+                ..good
+            },
+            PairedEvents {
+                losses: &[1.5],
+                ..good
+            },
+        ] {
+            assert!(bad.check(0, None).is_err(), "{bad:?}");
+        }
+        assert!(good.check(0, Some(1.5)).is_err());
+        let mut columns = PairedTruncatedColumns::default();
+        columns.push(&[0.5; 1 + 2 * TRUNCATIONS.len()]);
+        columns.push(&[0.5; 1 + 2 * TRUNCATIONS.len()]);
+        let too_long = PairedEvents {
+            truncated: Some(columns.means()),
+            ..good
+        };
+        assert!(too_long.check(0, None).is_err());
+    }
+}

@@ -305,6 +305,20 @@ mod tests {
     }
 
     #[test]
+    fn batches_must_have_the_same_columns() {
+        let bare = WeightedEvents::default();
+        let predicted = WeightedEvents {
+            predicted: Some(&[]),
+            ..bare
+        };
+        let [bare, predicted] = [bare, predicted].map(|events| Present::of(&events));
+        assert_eq!(bare.check_equal(bare), Ok(()));
+        let refused = bare.check_equal(predicted);
+        let name = "predicted";
+        assert_eq!(refused, Err(WeightedEventsError::Unequal { name }));
+    }
+
+    #[test]
     fn a_bad_number_is_named_with_its_row() {
         let good = WeightedEvents {
             losses: &[0.0, 1.0],

@@ -205,6 +205,13 @@ mod tests {
     }
 
     #[test]
+    fn a_row_counts_as_often_as_it_was_drawn() {
+        let mut sums = [1.0, 1.0, 1.0];
+        add_counted(&[0, 1, 3], 0.5, &mut sums);
+        assert_eq!(sums, [1.0, 1.5, 2.5]);
+    }
+
+    #[test]
     fn percentiles_lie_between_order_statistics() {
         let estimates: Vec<f64> = (0..=100).rev().map(f64::from).collect();
         let (low, high) = percentile_interval(&estimates, 0.05);

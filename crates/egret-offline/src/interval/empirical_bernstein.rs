@@ -71,6 +71,12 @@ mod tests {
         assert!((high - (0.5 + margin)).abs() < 1e-12);
         let times = bernstein.times_until_half(0.05).expect("many events");
         assert!((3.0..4.0).contains(&times), "{times}");
+        // The better of three bounds holds at a third of the level each.
+        let chosen = EmpiricalBernstein {
+            choices: 3,
+            ..bernstein
+        };
+        assert_eq!(chosen.interval(0.15), bernstein.interval(0.05));
         let beyond = EmpiricalBernstein {
             mean: 1.5,
             ..bernstein

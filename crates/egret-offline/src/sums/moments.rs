@@ -430,15 +430,16 @@ mod tests {
 
     #[test]
     fn losses_that_do_not_differ_inform_of_nothing() {
-        let third = [1.0 / 3.0; 7];
-        let moments = Moments::of(&Terms {
-            r: &third,
-            u: None,
-            v: None,
-            h: None,
-        });
-        assert_eq!(moments.spread(), 0.0);
-        assert_eq!(moments.informative(), 0.0);
+        for scale in [1e-6, 1.0, 1e6] {
+            let moments = Moments::of(&Terms {
+                r: &[scale / 3.0; 7],
+                u: None,
+                v: None,
+                h: None,
+            });
+            assert_eq!(moments.spread(), 0.0, "{scale}");
+            assert_eq!(moments.informative(), 0.0, "{scale}");
+        }
         assert_eq!(Moments::default().informative_normalizer(), 0.0);
     }
 

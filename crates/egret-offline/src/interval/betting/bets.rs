@@ -398,4 +398,45 @@ mod tests {
             assert!(0.3 < low && high < 0.7, "{bound}: {low} {high}");
         }
     }
+
+    /// A log in which every action comes up as often as it is likely, and events weigh more or less: the truth is inside, and little
+    /// else.
+    #[test]
+    fn event_weights_move_no_mean() {
+        let plays = [0, 0, 0, 0, 1, 1, 2, 3].repeat(2_000);
+        let h: Vec<f64> = (0..plays.len())
+            .map(|i| [0.3, 1.0, 5.0][i / 8 % 3])
+            .collect();
+        let of = |column: [f64; 4]| plays.iter().map(|&a| column[a]).collect::<Vec<f64>>();
+        let (losses, predicted) = (of(LOSSES), of(FHAT));
+        let weights = of([0, 1, 2, 3].map(|a| Q[a] / P[a]));
+        let policy_predicted = of([mean(&Q, |a| FHAT[a]); 4]);
+        let bounds = of([4.0; 4]);
+        let events = WeightedEvents {
+            losses: &losses,
+            weights: &weights,
+            predicted: Some(&predicted),
+            policy_predicted: Some(&policy_predicted),
+            weight_bounds: Some(&bounds),
+            event_weights: Some(&h),
+            ..WeightedEvents::default()
+        };
+        let bet = Bet::new(
+            Estimator::Dr,
+            KnownOfWeights {
+                bound: None,
+                event_bounds: true,
+                truncated: false,
+            },
+        )
+        .expect("there are bounds");
+        let mut sides = bet.empty();
+        bet.observe(&events, &mut Scratch::default(), &mut sides);
+        let (low, high) = sides.interval(0.05, 1.0).expect("it is not empty");
+        let value = mean(&Q, |a| LOSSES[a]);
+        assert!(
+            low < value && value < high && high - low < 0.05,
+            "{low} {high}"
+        );
+    }
 }

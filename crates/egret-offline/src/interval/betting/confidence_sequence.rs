@@ -278,6 +278,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_point_in_units_is_turned_round_for_rewards() {
+        let point = PathPoint {
+            n: 7,
+            low: 0.25,
+            high: 0.75,
+        };
+        let expected = PathPoint {
+            n: 7,
+            low: 5.0,
+            high: 15.0,
+        };
+        for objective in [
+            Objective::maximize(0.0, 20.0),
+            Objective::minimize(0.0, 20.0),
+        ] {
+            assert_eq!(point.in_units(&objective.expect("a range")), expected);
+        }
+        let skewed = PathPoint { high: 1.0, ..point };
+        let revenue = Objective::maximize(0.0, 20.0).expect("a range");
+        let found = skewed.in_units(&revenue);
+        assert_eq!((found.low, found.high), (0.0, 15.0));
+    }
+
+    #[test]
     fn looks_are_six_in_each_doubling() {
         let mut n = 0;
         let mut looks = Vec::new();

@@ -284,11 +284,19 @@ mod tests {
                 truncated: true,
             });
             let difference = over(&q1, &losses) - over(&q2, &losses);
-            for &part in &bet.parts {
+            let bare = PairedEvents {
+                truncated: None,
+                ..events
+            };
+            for (&part, events) in bet
+                .parts
+                .iter()
+                .flat_map(|part| [(part, &events), (part, &bare)])
+            {
                 // Also at other k than those that it is made for, as event weights make them.
                 for k in [part.k(), 0.7 * part.k(), 2.0 * part.k()] {
                     let both: [_; ACTIONS] =
-                        std::array::from_fn(|a| bet.of_event(part, k, &events, a));
+                        std::array::from_fn(|a| bet.of_event(part, k, events, a));
                     for (side, difference) in [(0, difference), (1, -difference)] {
                         let xs = both.map(|both| both[side]);
                         assert!(xs.iter().all(|&x| 0.0 <= x), "{part:?} {k}: {xs:?}");
@@ -298,5 +306,40 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A log in which every action comes up as often as it is likely, and events weigh more or less: the truth is inside, and little
+    /// else.
+    #[test]
+    fn event_weights_move_no_mean() {
+        let (p, q1, q2) = ([0.5, 0.25, 0.25], [0.25, 0.25, 0.5], [0.25, 0.5, 0.25]);
+        let lost = [0.0, 1.0, 0.5];
+        let plays = [0, 0, 1, 2].repeat(2_000);
+        let h: Vec<f64> = (0..plays.len())
+            .map(|i| [0.3, 1.0, 5.0][i / 4 % 3])
+            .collect();
+        let of = |column: [f64; 3]| plays.iter().map(|&a| column[a]).collect::<Vec<f64>>();
+        let ratio = |q: [f64; 3]| of([0, 1, 2].map(|a| q[a] / p[a]));
+        let (losses, w1, w2) = (of(lost), ratio(q1), ratio(q2));
+        let bounds = vec![2.0; plays.len()];
+        let events = PairedEvents {
+            losses: &losses,
+            weights: [&w1, &w2],
+            weight_bounds: Some([&bounds, &bounds]),
+            event_weights: Some(&h),
+            ..PairedEvents::default()
+        };
+        let bet = DifferenceBet::new(KnownOfPair {
+            event_bounds: true,
+            ..KnownOfPair::default()
+        });
+        let mut sides = bet.empty();
+        bet.observe(&events, &mut Scratch::default(), &mut sides);
+        let (low, high) = sides.interval(0.05, 2.0).expect("it is not empty");
+        // 1 + v₁ − v₂ = 0.875.
+        assert!(
+            low < 0.875 && 0.875 < high && high - low < 0.1,
+            "{low} {high}"
+        );
     }
 }
