@@ -458,7 +458,7 @@ impl OracleSpec {
                 places,
                 memory,
             };
-            let local = LocalRegression::new((0.0, places as f64), settings)?;
+            let local = LocalRegression::on_list(settings)?;
             Ok(Box::new(OnList::new(count, Box::new(local))))
         })
     }

@@ -10,17 +10,19 @@ use crate::oracle::network::feature_scale;
 /// | up to 31              | 1, s, s² − 1                                  |
 /// | more                  | 1, s                                          |
 ///
-/// s are the [`ScaledColumns`] of the context. All but the 1 share a prior variance of 4 for any number of them.
+/// s are the [`ScaledColumns`] of the context. All but the 1 share a prior variance, whatever their number.
 #[derive(Debug, Clone)]
 pub(crate) struct ContextFeatures {
     dim: usize,
     columns: ScaledColumns,
+    prior_variance: f64,
 }
 
 /// Squares are left out beyond.
 const MOST_SQUARED: usize = 31;
 
-/// The prior variance of θ·φ without the constant, at a context whose features all are one deviation from their mean.
+/// The prior variance of θ·φ without the constant, in variances of an example, at a context whose features all are one deviation
+/// from their mean.
 const PRIOR_VARIANCE: f64 = 4.0;
 
 impl ContextFeatures {
@@ -29,6 +31,15 @@ impl ContextFeatures {
         Self {
             dim,
             columns: ScaledColumns::new(0..dim),
+            prior_variance: PRIOR_VARIANCE,
+        }
+    }
+
+    /// With another prior variance than 4.
+    pub(crate) fn with_prior_variance(self, prior_variance: f64) -> Self {
+        Self {
+            prior_variance,
+            ..self
         }
     }
 
@@ -73,7 +84,7 @@ impl ContextFeatures {
 
     /// What all but the 1 are multiplied by, so that they share the prior variance.
     fn factor(&self) -> f64 {
-        (PRIOR_VARIANCE / (Self::len(self.dim) - 1).max(1) as f64).sqrt()
+        (self.prior_variance / (Self::len(self.dim) - 1).max(1) as f64).sqrt()
     }
 
     pub(crate) fn state(&self) -> &feature_scale::State {
