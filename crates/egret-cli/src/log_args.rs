@@ -102,6 +102,7 @@ impl LogArgs {
                 space: columns.space.clone(),
                 time: columns.time.clone(),
                 id: columns.id.clone(),
+                ..LogMapping::default()
             },
             ..LogSource::new(&self.logs)
         }

@@ -47,7 +47,7 @@ Examples, after `egret demo`:
   egret model new --space box:1,16,1,64 --objective minimize:0,250,clip -o knobs.egret";
 
 const ITEMS_EXAMPLES: &str = "\
-The catalogue then has a new version, which decisions are logged with. egret's own logs of earlier versions can still be learned
+The catalogue then has a new version, which decisions are logged with. Logs of earlier versions can still be learned
 from (`egret learn --continue`), and removed items are never decided again.
 
 With a model over films:

@@ -69,7 +69,13 @@ pub fn go_on(
     let (space, objective) = (model.spec().space.clone(), model.spec().objective);
     let schema = model.spec().features.clone();
     let mut source = request.log.clone();
-    source.mapping.space.get_or_insert_with(|| space.clone());
+    let ever = space.with_removed_items();
+    if ever == space {
+        source.mapping.space.get_or_insert(ever);
+    } else {
+        // Events of every version are learned from, and a table does not say of which it is.
+        source.mapping.unstated_space = Some(ever);
+    }
     let mut log = source.open(progress)?;
     let batches_before = model.batches_learned();
     let mut counts = Counts::default();

@@ -267,7 +267,7 @@ impl Reader {
                     self.source = None;
                     continue;
                 }
-                Some(Ok(mut record)) => match settle(&mut record, self.mapping.space.as_ref()) {
+                Some(Ok(mut record)) => match settle(&mut record, &self.mapping) {
                     Ok(()) => return Ok(Some(Row::Good(Box::new(record)))),
                     Err(error) => self.bad(&record, error),
                 },
@@ -397,15 +397,18 @@ impl Iterator for Reader {
 }
 
 /// A record with the action space that was given for all of them. An error if it states another.
-fn settle(record: &mut Record, given: Option<&Space>) -> Result<(), RowError> {
-    let Some(given) = given else { return Ok(()) };
-    match &record.mu {
-        Some(own) if **own == *given => Ok(()),
-        Some(own) => Err(RowError::Space {
-            found: own.to_string(),
-            given: given.to_string(),
-        }),
-        None => {
+fn settle(record: &mut Record, mapping: &LogMapping) -> Result<(), RowError> {
+    let given = mapping.space.as_ref();
+    match (&record.mu, given.or(mapping.unstated_space.as_ref())) {
+        (_, None) => Ok(()),
+        (Some(own), Some(_)) => match given {
+            Some(given) if **own != *given => Err(RowError::Space {
+                found: own.to_string(),
+                given: given.to_string(),
+            }),
+            _ => Ok(()),
+        },
+        (None, Some(given)) => {
             record.action = record.action.clone().into_kind(given.kind());
             record.mu = Some(Arc::new(given.clone()));
             record.check()

@@ -70,6 +70,9 @@ pub struct LogMapping {
     /// The action space, for rows that do not say it.
     #[serde(with = "text_form")]
     pub space: Option<Space>,
+    /// The action space where neither `space` nor the log says it; not part of a file.
+    #[serde(skip)]
+    pub unstated_space: Option<Space>,
     /// The column of the time of the decision.
     pub time: Option<String>,
     /// The column that names the event.
@@ -129,6 +132,7 @@ impl LogMapping {
                 .or(other.loss_range.filter(|_| self.reward.is_none())),
             context: list(&self.context, &other.context),
             space: self.space.clone().or_else(|| other.space.clone()),
+            unstated_space: (self.unstated_space.clone()).or_else(|| other.unstated_space.clone()),
             time: text(&self.time, &other.time),
             id: text(&self.id, &other.id),
         }
@@ -138,6 +142,7 @@ impl LogMapping {
     pub fn names_columns(&self) -> bool {
         let without = Self {
             space: self.space.clone(),
+            unstated_space: self.unstated_space.clone(),
             ..Self::default()
         };
         *self != without
@@ -183,7 +188,7 @@ impl LogMapping {
             );
         }
         if self.density_per_unit == Some(true) {
-            match &self.space {
+            match self.space.as_ref().or(self.unstated_space.as_ref()) {
                 None => {
                     return refused(
                         "density_per_unit",

@@ -21,6 +21,8 @@ pub(crate) struct MappedSource {
     table: Table,
     roles: Roles,
     mu: Option<Arc<Space>>,
+    /// That of rows which state none, where `mu` is none.
+    unstated: Option<Arc<Space>>,
     objective: Option<Objective>,
     /// What densities are multiplied by.
     unit: f64,
@@ -45,7 +47,8 @@ impl MappedSource {
             });
         }
         let mu = given.or(stated);
-        let unit = match (mapping.density_per_unit, &mu) {
+        let unstated = mapping.unstated_space.clone().map(Arc::new);
+        let unit = match (mapping.density_per_unit, mu.as_ref().or(unstated.as_ref())) {
             (Some(true), Some(space)) => unit_of(space).unwrap_or(1.0),
             _ => 1.0,
         };
@@ -59,6 +62,7 @@ impl MappedSource {
             table,
             roles,
             mu,
+            unstated,
             objective: mapping.objective().or(objective),
             unit,
             without_densities: mapping.density.as_deref() == Some(NO_DENSITY),
@@ -101,7 +105,8 @@ impl MappedSource {
             self.checked = true;
         }
         let mut draft = Draft::new();
-        draft.record.mu.clone_from(&self.mu);
+        let mu = self.mu.as_ref().or(self.unstated.as_ref());
+        draft.record.mu = mu.cloned();
         draft.record.objective = self.objective;
         if self.without_densities {
             draft.point_mass = Some(true);

@@ -385,10 +385,10 @@ impl<A: ActionKind> Model<A> {
         Ok(())
     }
 
-    /// The predicted outcome of each action, in the units of the objective.
+    /// The predicted outcome of each action, in the units of the objective; also of items that were removed.
     pub fn predict(&self, x: &Context, actions: &[A]) -> Result<Vec<f64>, DecideError> {
         for action in actions {
-            self.check_action(action)
+            (self.spec.space.check_played(&action.clone().into()))
                 .map_err(|error| DecideError::Action(error.to_string()))?;
         }
         let mut predicted = self.encoded(x, |x| self.learner.predict(x, actions))?;

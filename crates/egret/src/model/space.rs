@@ -175,6 +175,18 @@ impl Space {
         }
     }
 
+    /// The space of all actions that were ever in it: of a catalogue that has changed, also those of items that were removed. It
+    /// [became](Self::is_or_became) this one.
+    pub fn with_removed_items(&self) -> Self {
+        match self {
+            Self::ChangedItems { count, weights, .. } => Self::Items {
+                count: *count,
+                weights: weights.clone(),
+            },
+            _ => self.clone(),
+        }
+    }
+
     /// The measure of a mixed space.
     pub(crate) fn mixed_knobs(&self) -> Result<MixedKnobs, SpaceError> {
         let Self::Mixed { knobs } = self else {
@@ -543,6 +555,9 @@ mod tests {
         ] {
             assert!(!other.is_or_became(&later), "{other}");
         }
+        let ever = later.with_removed_items();
+        assert_eq!(ever, "items:12".parse().expect("a space"));
+        assert!(ever.is_or_became(&later) && first.with_removed_items() == first);
         assert!(!later.is_or_became(&first));
     }
 
