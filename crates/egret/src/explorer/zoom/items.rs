@@ -191,3 +191,102 @@ fn predict_all<X: ?Sized, A: Action>(
     list.extend_from_slice(items);
     Ok(curve.predict_unclamped(batch, fhats)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use egret_testkit::chi_square_p_value;
+
+    use super::*;
+    use crate::numeric::Stream;
+    use crate::oracle::FunctionOracle;
+
+    const LEARNED: Learned = Learned {
+        batches: 15,
+        events: 15,
+        squared_error: Some(0.01),
+    };
+
+    /// The plan for 32 items that are not equally frequent; item i loses (7i mod 32)/32.
+    fn plan(catalogue: &Catalogue) -> ItemPlan {
+        let oracle = FunctionOracle::new(|_: &(), items: &Vec<Item>, out: &mut [f64]| {
+            for (out, item) in out.iter_mut().zip(items) {
+                *out = f64::from(7 * item.0 % 32) / 32.0;
+            }
+        });
+        let mut buffer = Vec::new();
+        let curve = LossCurve::new(&oracle, &(), &mut buffer).expect("no context");
+        let mut plan = ItemPlan::default();
+        let place: (&(), &dyn ReferenceMeasure<(), Item>) = (&(), catalogue);
+        let zoom = Zoom { uniform: 0.1 };
+        plan.make(&zoom, &LEARNED, place, &curve, &mut Proposals::default())
+            .expect("a plan");
+        plan
+    }
+
+    fn catalogue() -> Catalogue {
+        let weights: Vec<f64> = (0..32).map(|item| f64::from(1 + item % 3)).collect();
+        Catalogue::weighted(weights).expect("weights")
+    }
+
+    #[test]
+    fn shares_are_inverse_gaps_of_regions_that_halve() {
+        let catalogue = catalogue();
+        let plan = plan(&catalogue);
+        let sizes: Vec<usize> = plan.regions.iter().map(|&(size, _)| size).collect();
+        assert_eq!(sizes, [16, 8, 4, 2, 1]);
+        for &(size, mass) in &plan.regions {
+            let inside = |item: &u32| 7 * item % 32 < size as u32;
+            let items = (0..32).filter(inside).map(Item);
+            let expected: f64 = items.map(|item| catalogue.probability(item)).sum();
+            assert!((mass - expected).abs() < 1e-12, "{size}: {mass}");
+        }
+        // γ = ½ · 6 regions · √16 / 0.1, and the mean loss of the best m items is (m − 1)/64.
+        assert!((plan.gamma() - 120.0).abs() < 1e-9, "{}", plan.gamma());
+        for (share, size) in plan.shares[1..5].iter().zip([16.0, 8.0, 4.0, 2.0]) {
+            let expected = 0.9 / (6.0 + 120.0 * (size - 1.0) / 64.0);
+            assert!((share - expected).abs() < 1e-12, "{size}: {share}");
+        }
+        // Draws of μ lose about a half.
+        let whole = (plan.whole() - 0.1) / 0.9;
+        let lost = (1.0 / whole - 6.0) / 120.0;
+        assert!((lost - 0.48).abs() < 0.05, "{lost}");
+        assert!((plan.shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+
+    /// A false alarm in a million; a density that is off by a tenth at the best item is seen all but surely.
+    #[test]
+    fn items_are_drawn_with_their_densities() {
+        let catalogue = catalogue();
+        let plan = plan(&catalogue);
+        let probability = |item: u32| {
+            let item = Item(item);
+            catalogue.probability(item) * plan.density(item)
+        };
+        let probabilities: Vec<f64> = (0..32).map(probability).collect();
+        assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let mut counts = [0; 32];
+        let (mut work, mut rng) = (
+            Proposals::<Item>::default(),
+            EventRng::new(3, 0, Stream::Action),
+        );
+        for _ in 0..40_000 {
+            let place: (&(), &dyn ReferenceMeasure<(), Item>) = (&(), &catalogue);
+            let item = plan.draw(place, &mut rng, &mut work).expect("an item");
+            counts[item.0 as usize] += 1;
+        }
+        assert!(1e-6 < chi_square_p_value(&counts, &probabilities));
+        let mut wrong = probabilities.clone();
+        wrong[0] *= 1.1;
+        let total: f64 = wrong.iter().sum();
+        wrong.iter_mut().for_each(|p| *p /= total);
+        assert!(chi_square_p_value(&counts, &wrong) < 1e-6);
+    }
+
+    #[test]
+    fn long_catalogues_are_searched() {
+        for (count, searched) in [(FEW, false), (FEW + 1, true), (4 * FEW, true)] {
+            let catalogue = Catalogue::uniform(count).expect("items");
+            assert_eq!(is_searched(&catalogue), searched);
+        }
+    }
+}

@@ -252,4 +252,46 @@ mod tests {
             );
         }
     }
+
+    /// Of 16 items the first two lose nothing and the others 1; a set of two loses the mean.
+    #[test]
+    fn shares_are_inverse_gaps_of_regions_that_halve() {
+        let oracle = FunctionOracle::new(|_: &(), sets: &Vec<ItemSet>, out: &mut [f64]| {
+            for (out, set) in out.iter_mut().zip(sets) {
+                let bad = set.items().iter().filter(|item| 1 < item.0).count();
+                *out = bad as f64 / 2.0;
+            }
+        });
+        let sets = UniformSets::new(16, 2).expect("in range");
+        let mut buffer = Vec::new();
+        let curve = LossCurve::new(&oracle, &(), &mut buffer).expect("no context");
+        let mut plan = SetPlan::default();
+        let learned = Learned {
+            batches: 15,
+            events: 15,
+            squared_error: Some(0.01),
+        };
+        let zoom = Zoom { uniform: 0.1 };
+        plan.make(
+            &zoom,
+            &learned,
+            (&(), &sets),
+            &curve,
+            &mut Proposals::default(),
+        )
+        .expect("a plan");
+        assert_eq!(plan.regions, [8, 4, 2]);
+        // γ = ½ · 4 regions · √16 / 0.1.
+        assert!((plan.gamma() - 80.0).abs() < 1e-9, "{}", plan.gamma());
+        assert!((plan.shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        // Sets of m items lose 1 − 2/m in the mean; eight draws say so within a quarter.
+        let lost = |share: f64| (0.9 / share - 4.0) / 80.0;
+        for (share, expected) in [
+            (plan.whole() - 0.1, 0.875),
+            (plan.shares[1], 0.75),
+            (plan.shares[2], 0.5),
+        ] {
+            assert!((lost(share) - expected).abs() <= 0.25, "{}", lost(share));
+        }
+    }
 }
