@@ -106,6 +106,7 @@ mod tests {
     fn a_density_is_finite_and_positive() {
         for good in [f64::MIN_POSITIVE, 1.0, 1e300] {
             assert_eq!(Density::new(good).map(Density::get), Ok(good));
+            assert_eq!(Density::new(good).map(f64::from), Ok(good));
         }
         for bad in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(Density::new(bad).is_err(), "{bad}");

@@ -350,6 +350,34 @@ mod tests {
     }
 
     #[test]
+    fn impossible_plays_and_states_are_refused_and_change_nothing() {
+        let mut corral = Corral::geometric(1.0, 8.0, 4, 0.1).expect("in range");
+        let before = corral.clone();
+        for bad in [
+            play(4, 0.5, 1.0),
+            play(0, 0.0, 1.0),
+            play(0, 1.5, 1.0),
+            play(0, -0.5, 1.0),
+            play(0, f64::NAN, 1.0),
+            play(0, 0.5, 1.5),
+        ] {
+            assert!(corral.update([play(0, 0.5, 1.0), bad]).is_err(), "{bad:?}");
+        }
+        for bad in [
+            &[4.0; 3][..],
+            &[3.0; 4],
+            &[f64::NAN; 4],
+            &[-4.0, 4.0, 4.0, 4.0 / 3.0],
+            &[0.25, -1.0, -1.0, -1.0],
+        ] {
+            assert!(!corral.restore(bad), "{bad:?}");
+        }
+        assert_eq!(corral, before);
+        assert!(corral.restore(&[2.0, 4.0, 8.0, 8.0]));
+        assert_eq!(corral.weights(), [0.5, 0.25, 0.125, 0.125]);
+    }
+
+    #[test]
     fn the_last_arm_takes_what_is_left() {
         let corral = Corral::geometric(1.0, 8.0, 4, 0.1).expect("in range");
         let draw = |unit| corral.draw(unit);

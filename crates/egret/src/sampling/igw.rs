@@ -67,6 +67,15 @@ pub(crate) fn check_tau(tau: f64) -> Result<(), OutOfRange> {
 mod tests {
     use super::*;
 
+    /// f̂ = 0 everywhere has z = 1 there: no smaller β is needed.
+    #[test]
+    fn the_least_beta_is_that_of_no_loss() {
+        for (tau, gamma) in [(1.0, 1.0), (2.0, 16.0), (200.0, 6368.0)] {
+            let igw = Igw::new(tau, gamma).expect("in range");
+            assert!((igw.weight(0.0, igw.beta_min()) - 1.0).abs() < 1e-12);
+        }
+    }
+
     #[test]
     fn ends_of_the_beta_range_enclose_one() {
         for (tau, gamma) in [(1.0, 1.0), (2.0, 16.0), (200.0, 6368.0)] {

@@ -151,6 +151,8 @@ mod tests {
     fn draws_are_as_many_as_the_error_asks_for() {
         let error = RelativeError::new(0.1).expect("in range");
         assert_eq!((error.get(), f64::from(error)), (0.1, 0.1));
+        assert_eq!(RelativeError::try_from(0.1), Ok(error));
+        assert!(RelativeError::try_from(2.0).is_err());
         // (κτ − 1)/ε², ½κτ√pieces/ε on an interval, and never below 128.
         assert_eq!(error.draws(101.0, None), 10_000);
         assert_eq!(error.draws(101.0, Some(4)), 1_010);

@@ -113,3 +113,26 @@ pub enum SampleError {
     #[error(transparent)]
     NanPrediction(#[from] NanPrediction),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::Stream;
+
+    #[test]
+    fn the_first_accepted_is_the_first() {
+        let (gamma, beta, n) = (1e4, 0.05, 300);
+        for trial in 0..200 {
+            let mut rng = EventRng::new(9, trial, Stream::World);
+            let (mut fhats, mut units) = (vec![0.0; n], vec![0.0; n]);
+            rng.fill_unit(&mut fhats);
+            rng.fill_unit(&mut units);
+            let accepts = |i: &usize| units[*i] < 1.0 / (1.0 + gamma * (fhats[*i] - beta).max(0.0));
+            assert_eq!(
+                first_accepted(gamma, beta, &fhats, &units),
+                (0..n).find(accepts)
+            );
+        }
+        assert_eq!(first_accepted(gamma, beta, &[0.9; 70], &[0.5; 70]), None);
+    }
+}

@@ -327,6 +327,24 @@ mod tests {
     }
 
     #[test]
+    fn a_share_above_1_is_refused() {
+        for (uniform, good) in [(0.0, true), (1.0, true), (1.5, false), (f64::NAN, false)] {
+            assert_eq!(Zoom { uniform }.check().is_ok(), good, "{uniform}");
+        }
+    }
+
+    /// 6K √(1 + n)/(σd).
+    #[test]
+    fn greed_grows_with_the_events() {
+        let learned = Learned {
+            batches: 99,
+            events: 99,
+            squared_error: Some(0.04),
+        };
+        assert!((gamma(&learned, 5, 3) - 6.0 * 5.0 * 10.0 / (0.2 * 3.0)).abs() < 1e-9);
+    }
+
+    #[test]
     fn a_number_falls_into_the_region_of_its_share() {
         let shares = [0.25, 0.5, 0.25];
         let units = [0.0, 0.24, 0.25, 0.74, 0.75, 0.99];

@@ -181,6 +181,20 @@ mod tests {
     }
 
     #[test]
+    fn a_certificate_states_the_kappa_of_its_z() {
+        for (z, kappa) in [
+            (1.0, 1.0),
+            (1.0 + 1e-7, 1.0),
+            (0.5, 2.0),
+            (0.8, 1.25),
+            (2.0, 1.0),
+        ] {
+            let found = certificate(0.25, z);
+            assert_eq!((found.beta, found.kappa_inf), (0.25, kappa), "{z}");
+        }
+    }
+
+    #[test]
     fn a_constant_is_solved_at_the_end_of_the_range() {
         let igw = Igw::new(7.0, 3.0).expect("in range");
         let at = |beta| Ok::<_, ()>(weighted(7.0, 3.0, beta, &[1.0], &[0.0]));
