@@ -213,6 +213,19 @@ mod tests {
     }
 
     #[test]
+    fn constants_out_of_range_are_refused() {
+        for bad in [-1.0, f64::INFINITY, f64::NAN] {
+            assert!(GammaSchedule::constant(bad).is_err(), "{bad}");
+            assert!(GammaSchedule::per_error(bad, 1.0).is_err(), "{bad}");
+            assert!(GammaSchedule::per_error(1.0, bad).is_err(), "{bad}");
+            assert!(GammaSchedule::power(1.0, bad, 1.0).is_err(), "{bad}");
+            assert!(GammaSchedule::power(1.0, 1.0, bad).is_err(), "{bad}");
+        }
+        assert!(GammaSchedule::constant(0.0).is_err());
+        assert!(GammaSchedule::per_error(1.0, 0.0).is_ok());
+    }
+
+    #[test]
     fn a_bad_file_is_refused() {
         let bytes = |kind: Kind| postcard::to_stdvec(&kind).expect("in memory");
         let good = bytes(Kind::Constant(3.0));

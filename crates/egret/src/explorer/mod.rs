@@ -466,6 +466,9 @@ mod tests {
             let parts = uniform.capped_igw.expect("as of CappedIGW");
             assert_eq!((parts.g, parts.z.value, uniform.tau), (1.0, 1.0, 1.0));
             assert_eq!(uniform.importance_weight(1.0), Some(1.0));
+            for bad in [-1.0, f64::INFINITY, f64::NAN] {
+                assert_eq!(uniform.importance_weight(bad), None);
+            }
             assert_eq!(uniform.capped_igw, capped.capped_igw);
             assert_eq!(uniform.propensity, capped.propensity);
             assert_eq!(uniform.tau_probability, 1.0);

@@ -232,8 +232,9 @@ pub(crate) fn least(values: &[f64]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Vector;
+    use crate::event::{KnobValue, MixedAction, Vector};
     use crate::measure::UniformBox;
+    use crate::measure::mixed_knobs::{KnobRange, MixedKnobs};
     use crate::oracle::FunctionOracle;
 
     /// f̂ where the descent ends.
@@ -270,5 +271,39 @@ mod tests {
             assert!(bowl < 1e-9 && ends < 1e-9, "{dim}: {bowl:e} {ends:e}");
             assert!(valley < near, "{dim}: {valley:e}");
         }
+    }
+
+    /// No draw of μ has the best of 500 names, and no step leads from one name to another.
+    #[test]
+    fn every_category_is_tried() {
+        let names: Vec<String> = (0..500).map(|name| format!("n{name}")).collect();
+        let knobs = MixedKnobs::new(vec![
+            (
+                "name".to_owned(),
+                KnobRange::Categories {
+                    allowed: (0..names.len()).collect(),
+                    names,
+                },
+            ),
+            ("speed".to_owned(), KnobRange::Interval(0.0, 1.0)),
+        ]);
+        let oracle = FunctionOracle::new(|_: &(), actions: &Vec<MixedAction>, out: &mut [f64]| {
+            for (out, action) in out.iter_mut().zip(actions) {
+                let speed = match action.get("speed") {
+                    Some(KnobValue::Number(speed)) => *speed,
+                    _ => panic!("{action}"),
+                };
+                let other = action.get("name") != Some(&"n321".into());
+                *out = f64::from(u8::from(other)) * 0.5 + 0.4 * (speed - 0.7).abs();
+            }
+        });
+        let mut buffer = Vec::new();
+        let curve = LossCurve::new(&oracle, &(), &mut buffer).expect("no context");
+        let mut descent = Descent::default();
+        let regions = ReferenceMeasure::<(), MixedAction>::regions(&knobs).expect("it has them");
+        let mut work = Proposals::default();
+        best(&(), &knobs, regions, &curve, &mut descent, &mut work).expect("a point");
+        assert_eq!(descent.point[0], 321.0);
+        assert!(descent.value < 0.05, "{}", descent.value);
     }
 }
