@@ -254,7 +254,8 @@ mod proposals {
 
     #[test]
     fn a_small_budget_gives_an_error_and_never_an_action() {
-        let budget = 20;
+        // More than one batch of proposals, and no whole number of them.
+        let budget = 40;
         let curve = Line::curve();
         for normalization in SAMPLED {
             let small = |budget| Settings {

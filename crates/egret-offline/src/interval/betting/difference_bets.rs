@@ -178,9 +178,7 @@ impl DifferenceBet {
                 })
             }
             Part::Truncated { .. } => {
-                let Some(means) = &events.truncated else {
-                    return [loss, 1.0 - loss].map(|loss| w[0] * loss + w[1] * (1.0 - loss) + k);
-                };
+                let means = events.truncated.as_ref().expect("no batch lacks them");
                 let fhat = predicted(0);
                 // The mean is the same at any smaller cut; 0 takes nothing off.
                 let place = TRUNCATIONS.iter().rposition(|&cut| cut <= k);
@@ -284,19 +282,11 @@ mod tests {
                 truncated: true,
             });
             let difference = over(&q1, &losses) - over(&q2, &losses);
-            let bare = PairedEvents {
-                truncated: None,
-                ..events
-            };
-            for (&part, events) in bet
-                .parts
-                .iter()
-                .flat_map(|part| [(part, &events), (part, &bare)])
-            {
+            for &part in &bet.parts {
                 // Also at other k than those that it is made for, as event weights make them.
                 for k in [part.k(), 0.7 * part.k(), 2.0 * part.k()] {
                     let both: [_; ACTIONS] =
-                        std::array::from_fn(|a| bet.of_event(part, k, events, a));
+                        std::array::from_fn(|a| bet.of_event(part, k, &events, a));
                     for (side, difference) in [(0, difference), (1, -difference)] {
                         let xs = both.map(|both| both[side]);
                         assert!(xs.iter().all(|&x| 0.0 <= x), "{part:?} {k}: {xs:?}");
