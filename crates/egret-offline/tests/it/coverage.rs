@@ -9,7 +9,7 @@ use egret_offline::{
 };
 use egret_testkit::allowed_misses;
 
-use crate::logs::{Log, VALUE, Weights, level, log};
+use crate::logs::{Log, VALUE, Weights, ever_missed, level, log};
 
 const ALPHA: f64 = 0.05;
 
@@ -130,12 +130,11 @@ fn the_path_holds_after_running_intersection() {
     let missed = misses(trials, |trial| {
         let report = log(Weights::Window(8.0), 3_000, 50_000 + trial).report(&plan, level(0.9));
         let path = running_intersection(&report.path);
-        let last = path.last().expect("a path");
         assert!(
             path.windows(2)
                 .all(|p| p[0].low <= p[1].low && p[1].high <= p[0].high)
         );
-        !(last.low <= VALUE && VALUE <= last.high)
+        ever_missed(&path, 3_000, VALUE)
     });
     assert!(missed <= allowed_misses(trials, 0.1), "{missed}");
 }
@@ -193,7 +192,7 @@ fn few_events_with_rare_losses_are_held_at_all_times_and_bounded_closely() {
             }
             let value = if flip { 1.0 - mean } else { mean };
             let report = log.report(&plan, level(0.95));
-            missed += u64::from(ever_missed(&report.path, value));
+            missed += u64::from(ever_missed(&report.path, 300, value));
             width += report.estimates[0].high - report.estimates[0].low;
         }
         assert!(missed <= allowed_misses(trials, ALPHA), "{missed}");
@@ -493,12 +492,6 @@ fn two_kinds(n: usize, trial: u64, event_weights: bool) -> (Log, Vec<f64>) {
     (log, bounds)
 }
 
-/// Whether any interval on the way missed.
-fn ever_missed(path: &[egret_offline::PathPoint], value: f64) -> bool {
-    path.iter()
-        .any(|point| value < point.low || point.high < value)
-}
-
 #[test]
 fn bounds_of_events_hold_at_all_times_and_help() {
     let trials = 40;
@@ -520,7 +513,7 @@ fn bounds_of_events_hold_at_all_times_and_help() {
         let missed = misses(trials, |trial| {
             let report = report(estimator, true, event_weights, trial);
             assert_eq!(report.skipped, []);
-            ever_missed(&report.path, VALUE)
+            ever_missed(&report.path, 1_000, VALUE)
         });
         assert!(
             missed <= allowed_misses(trials, ALPHA),
@@ -612,7 +605,7 @@ fn what_is_bet_on_does_not_depend_on_the_action() {
                 ..PairedEvents::default()
             };
             comparison.observe(&events).expect("in range");
-            ever_missed(&comparison.report(level(0.95)).path, -0.25)
+            ever_missed(&comparison.report(level(0.95)).path, n, -0.25)
         });
         assert!(missed <= allowed_misses(40, ALPHA), "{bound}: {missed}");
     }
@@ -644,8 +637,7 @@ fn predictions_of_the_logged_action_are_no_reason_to_bet_otherwise() {
             ..PairedEvents::default()
         };
         comparison.observe(&events).expect("in range");
-        let path = comparison.report(level(0.95)).path;
-        ever_missed(&path, 0.0) || path.last().is_none_or(|last| last.n < n as u64)
+        ever_missed(&comparison.report(level(0.95)).path, n, 0.0)
     });
     assert!(missed <= allowed_misses(40, ALPHA), "{missed}");
 }
@@ -710,7 +702,7 @@ fn predictions_narrow_the_difference_of_two_policies() {
         let [with, without] = [with, without].map(|row| row.high - row.low);
         assert!(with < 0.55 * without, "{with} of {without}");
         // v₁ − v₂ = 0.1/3.
-        ever_missed(&path, 0.1 / 3.0)
+        ever_missed(&path, 20_000, 0.1 / 3.0)
     });
     assert!(missed <= allowed_misses(trials, ALPHA), "{missed}");
 }
@@ -763,7 +755,7 @@ fn a_difference_is_as_narrow_for_rewards_as_for_losses() {
             // w₁ℓ + w₂(1 − ℓ) alone would be five times as wide.
             assert!(row.high - row.low < 0.05, "{row:?}");
             // v₁ − v₂ = −0.1 · 0.1.
-            ever_missed(&path, -0.01)
+            ever_missed(&path, 4_000, -0.01)
         });
         assert!(missed <= allowed_misses(trials, ALPHA), "{missed}");
     }

@@ -1,7 +1,7 @@
 //! Logs whose truth is known.
 
 use egret::{EventRng, Stream};
-use egret_offline::{Confidence, Evaluation, Plan, Report, WeightedEvents};
+use egret_offline::{Confidence, Evaluation, PathPoint, Plan, Report, WeightedEvents};
 
 /// The events of a simulated log.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +41,12 @@ impl Log {
         evaluation.observe(&self.events()).expect("in range");
         evaluation.report(confidence)
     }
+}
+
+/// Whether any interval over so many events missed. A path ends before the first that holds no value at all, which is a miss.
+pub fn ever_missed(path: &[PathPoint], events: usize, value: f64) -> bool {
+    let missed = |point: &PathPoint| value < point.low || point.high < value;
+    path.iter().any(missed) || path.last().is_none_or(|last| last.n < events as u64)
 }
 
 /// How weights spread.

@@ -8,7 +8,7 @@ use egret_offline::{
 };
 use egret_testkit::allowed_misses;
 
-use crate::logs::level;
+use crate::logs::{ever_missed, level};
 
 const CUTS: usize = TRUNCATIONS.len();
 
@@ -106,12 +106,6 @@ impl Log {
 
 fn confidence() -> Confidence {
     level(0.9)
-}
-
-/// Whether any interval over so many events missed. The path ends before the first that holds no value at all.
-fn ever_missed(path: &[PathPoint], events: usize, value: f64) -> bool {
-    let missed = |point: &PathPoint| value < point.low || point.high < value;
-    path.iter().any(missed) || path.last().is_none_or(|last| last.n < events as u64)
 }
 
 #[test]
