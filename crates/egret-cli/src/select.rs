@@ -59,8 +59,9 @@ pub fn help() -> String {
 
 const EXAMPLES: &str = "\
 Candidates are trained on the first part of the log and judged on the last, so that each is fixed before the events
-that judge it. Intervals are confidence sequences that hold for all candidates at once. A candidate is called worse
-than the winner only where that is proved at the same level; all else is a tie.
+that judge it. Intervals hold for all candidates at once: normal ones where they can be relied on, and else by betting,
+which holds for all weights and is wider. A candidate is called worse than the winner only where the interval of their
+difference shows it at the same level; else it looks worse, or is a tie.
 
 A file of candidates is a list such as
   [{\"oracle\": {\"least_squares\": {\"forecaster\": \"ridge\", \"lambda\": 1.0, \"squares\": true}},

@@ -42,7 +42,7 @@ pub use interval::{
     Confidence, IntervalKind, LowerMean, PathPoint, UnknownInterval, running_intersection,
 };
 pub use logging_density::{LoggingDensity, LoggingDensityError, Played};
-pub use numerals::thousands;
+pub use numerals::{about, thousands};
 pub use paired_events::{
     PairedEvents, PairedMeans, PairedTruncatedColumns, PairedTruncatedMeans, paired_truncated_means,
 };

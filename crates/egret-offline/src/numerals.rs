@@ -14,3 +14,14 @@ pub fn thousands(count: u64) -> String {
     }
     text
 }
+
+/// A number of events in words, rounded up to two digits.
+///
+/// ```
+/// assert_eq!(egret_offline::about(169_949), "about 170,000");
+/// ```
+pub fn about(events: u64) -> String {
+    let unit = 10_u64.pow(events.max(1).ilog10().saturating_sub(1));
+    let rounded = events.div_ceil(unit) * unit;
+    format!("about {}", thousands(rounded))
+}

@@ -33,8 +33,6 @@ pub use report::{Report, Skipped};
 pub use standing::Standing;
 pub use verdict::{Verdict, VerdictKind};
 
-pub(crate) use verdict::about;
-
 use self::layout::Layout;
 use self::totals::Totals;
 use crate::estimator::Estimator;

@@ -13,9 +13,10 @@ use serde::Serialize;
 use crate::estimator::Estimator;
 use crate::evaluation::{
     Difference, Estimate, Evaluation, EvaluationError, Plan, PlanError, PolicyComparison, Verdict,
-    VerdictKind, about,
+    VerdictKind,
 };
 use crate::interval::{Confidence, IntervalKind};
+use crate::numerals::about;
 use crate::paired_events::{PairedEvents, PairedTruncatedColumns};
 use crate::policy::{Policy, PolicyError};
 use crate::training::{
@@ -49,6 +50,13 @@ pub struct Entry<A: ActionKind> {
     pub trained: Trained<Context, A>,
     /// Its value on held-out rows.
     pub value: HeldOutValue,
+}
+
+impl<A: ActionKind> Entry<A> {
+    /// How many more held-out events would settle which is better, this candidate or the winner.
+    fn settles_after(&self) -> Option<u64> {
+        self.value.behind.as_ref()?.events_to_settle()
+    }
 }
 
 /// The value of a candidate on held-out rows.
@@ -270,52 +278,55 @@ impl<A: ActionKind> Selection<A> {
         if self.entries.len() == 1 {
             return format!("{name} is the only candidate: its mean {noun} is {value}");
         }
-        let ties = self.names(CandidateStanding::Tied);
-        let apart = self.names(CandidateStanding::LooksWorse);
+        let ties = self.named(CandidateStanding::Tied);
+        let apart = self.named(CandidateStanding::LooksWorse);
         if ties.is_none() && apart.is_none() {
             return format!("{name} is better than all others: its mean {noun} is {value}");
         }
         let ties = ties.map(|names| format!("; tied with {names}"));
         let apart =
             apart.map(|names| format!("; on too little evidence, it looks better than {names}"));
-        let settled = self
-            .entries
-            .iter()
-            .filter_map(|entry| entry.value.behind.as_ref()?.events_to_settle())
-            .max();
-        let settled = settled.map(|events| {
-            let events = about(events);
-            format!("; if the differences are what is estimated, {events} more held-out events would settle it")
-        });
-        let parts: Vec<String> = [ties, apart, settled].into_iter().flatten().collect();
-        format!("{name} has the best mean {noun}, {value}{}", parts.concat())
+        let names = [ties, apart].into_iter().flatten().collect::<String>();
+        let mut entries = self.entries.iter();
+        let brackets = match entries.any(|entry| entry.settles_after().is_some()) {
+            true => {
+                "; in brackets: how many more held-out events would settle it, if the difference is what is estimated"
+            }
+            false => "",
+        };
+        format!("{name} has the best mean {noun}, {value}{names}{brackets}")
     }
 
-    /// The candidates of a standing, the first few by name; none if there is none.
-    fn names(&self, standing: CandidateStanding) -> Option<String> {
-        let alike = self
-            .entries
-            .iter()
-            .filter(|entry| entry.value.standing == standing);
-        let names: Vec<String> = alike.map(|entry| entry.candidate.name()).collect();
-        match names.len() {
+    /// The candidates of a standing, those with the best estimates by name, and in brackets how many more events would settle
+    /// which is better; none if there is none.
+    fn named(&self, standing: CandidateStanding) -> Option<String> {
+        let alike = self.entries.iter();
+        let mut alike: Vec<&Entry<A>> = alike
+            .filter(|entry| entry.value.standing == standing)
+            .collect();
+        alike.sort_by(|a, b| a.value.estimate.total_cmp(&b.value.estimate));
+        let name = |entry: &&Entry<A>| {
+            let name = entry.candidate.name();
+            match entry.settles_after() {
+                Some(events) => format!("{name} ({})", about(events)),
+                None => name,
+            }
+        };
+        let names: Vec<String> = alike.iter().take(NAMED).map(name).collect();
+        match alike.len() {
             0 => None,
             1..=NAMED => Some(names.join(", ")),
-            many => Some(format!(
-                "{} and {} more",
-                names[..NAMED].join(", "),
-                many - NAMED
-            )),
+            many => Some(format!("{} and {} more", names.join(", "), many - NAMED)),
         }
     }
 }
 
 /// The estimate, or the end of the interval next to it: a few large weights take a doubly robust estimate to values that bets
 /// have ruled out. NaN stays.
-fn within(estimate: f64, interval: &Estimate) -> f64 {
+fn within(estimate: f64, (low, high): (f64, f64)) -> f64 {
     match estimate {
-        _ if estimate < interval.low => interval.low,
-        _ if interval.high < estimate => interval.high,
+        _ if estimate < low => low,
+        _ if high < estimate => high,
         _ => estimate,
     }
 }
@@ -375,7 +386,9 @@ impl HeldOut {
                 true => (None, CandidateStanding::BestEstimate),
                 false => {
                     let [normal, betting] = self.differences(place, winner, pairs)?;
-                    let behind = relied_on(&normal, &betting, |found| &found.verdict);
+                    let mut behind = relied_on(&normal, &betting, |found| &found.verdict);
+                    // That of doubly robust estimates, as the values have it.
+                    behind.estimate = within(normal.estimate, (behind.low, behind.high));
                     let standing = match (0.0 < behind.low, 0.0 < normal.low) {
                         (true, _) => CandidateStanding::Worse,
                         (false, true) => CandidateStanding::LooksWorse,
@@ -385,7 +398,7 @@ impl HeldOut {
                 }
             };
             values.push(HeldOutValue {
-                estimate: within(estimate, &interval),
+                estimate: within(estimate, (interval.low, interval.high)),
                 interval,
                 standing,
                 behind,

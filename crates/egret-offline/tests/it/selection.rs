@@ -8,7 +8,7 @@ use egret::{
 };
 use egret_offline::{
     CandidateStanding, Entry, IntervalKind, Order, Selection, SelectionError, SelectionSettings,
-    ServedPolicy, Split, SplitRows, TrainingCandidate, TrainingMethod, TrainingSettings,
+    ServedPolicy, Split, SplitRows, TrainingCandidate, TrainingMethod, TrainingSettings, about,
 };
 use egret_testkit::allowed_misses;
 
@@ -399,6 +399,37 @@ fn twins_are_a_tie() {
         sentence.ends_with(&format!("tied with {name}")),
         "{sentence}"
     );
+}
+
+#[test]
+fn each_tie_says_how_many_events_would_settle_it() {
+    let mut near = good();
+    near.oracle = OracleSpec::LeastSquares {
+        forecaster: Forecaster::Ridge,
+        lambda: 50.0,
+        squares: true,
+    };
+    let selection = select(&log(3, 300), &[poor(), good(), near], 0.95);
+    let mut others: Vec<&Entry<f64>> = selection.entries.iter().collect();
+    others.remove(selection.winner);
+    others.sort_by(|a, b| a.value.estimate.total_cmp(&b.value.estimate));
+    let settled = others.iter().map(|entry| {
+        let behind = entry.value.behind.as_ref().expect("not the winner");
+        let apart = entry.value.estimate - selection.best().value.estimate;
+        assert!((behind.estimate - apart).abs() < 1e-9, "{behind:?}");
+        behind.events_to_settle().expect("few events are a tie")
+    });
+    let settled: Vec<u64> = settled.collect();
+    assert_ne!(about(settled[0]), about(settled[1]));
+    // The better one first, each with its own number.
+    let sentence = selection.sentence();
+    let names = others.iter().zip(&settled).map(|(entry, events)| {
+        let name = format!("{} ({})", entry.candidate.name(), about(*events));
+        sentence
+            .find(&name)
+            .unwrap_or_else(|| panic!("{name} in {sentence}"))
+    });
+    assert!(names.collect::<Vec<_>>().is_sorted(), "{sentence}");
 }
 
 #[test]
