@@ -4,7 +4,7 @@ use serde::Serialize;
 use crate::estimator::{Estimator, Hyperparameter};
 use crate::evaluation::{Diagnostics, Standing};
 use crate::interval::IntervalKind;
-use crate::numerals::thousands;
+use crate::numerals::about;
 
 /// Whether an interval can be relied on, and why not.
 ///
@@ -211,6 +211,26 @@ impl Verdict {
         }
     }
 
+    /// That a model behind the value has learned from the events that it is estimated from. Such an interval is never reliable.
+    #[must_use]
+    pub fn with_learned_events(self) -> Self {
+        let words = "a model behind it has learned from these events, which flatters it";
+        match self.kind {
+            VerdictKind::Reliable | VerdictKind::Uninformative => Self {
+                kind: VerdictKind::Biased,
+                words: words.to_owned(),
+                help: Some(
+                    "evaluate on later events (--from-seq), or on a log that the model has not seen"
+                        .to_owned(),
+                ),
+            },
+            _ => Self {
+                words: format!("{}; {words}", self.words),
+                ..self
+            },
+        }
+    }
+
     /// Whether nothing was found.
     pub fn is_reliable(&self) -> bool {
         self.kind == VerdictKind::Reliable
@@ -266,13 +286,6 @@ impl Verdict {
     }
 }
 
-/// A number of events, to two digits.
-pub(crate) fn about(events: u64) -> String {
-    let unit = 10_u64.pow(events.max(1).ilog10().saturating_sub(1));
-    let rounded = events.div_ceil(unit) * unit;
-    format!("about {}", thousands(rounded))
-}
-
 struct Finding {
     kind: VerdictKind,
     words: String,
@@ -316,14 +329,16 @@ fn findings(subject: &Subject<'_>) -> Vec<Finding> {
         ));
         return findings;
     }
-    findings.extend(mean_weight_off(subject));
+    let mean_off = mean_weight_off(subject);
+    let mean_is_off = mean_off.is_some();
+    findings.extend(mean_off);
     match subject.interval {
         IntervalKind::Betting | IntervalKind::EmpiricalBernstein => {
-            findings.extend(no_value(subject));
+            findings.extend(no_value(subject, mean_is_off));
             findings.extend(uninformative(subject));
         }
         IntervalKind::Normal | IntervalKind::Bootstrap => {
-            findings.extend(not_yet_normal(subject));
+            findings.extend(not_yet_normal(subject, mean_is_off));
         }
     }
     if let Some(Hyperparameter::Given(limit)) = subject.estimator.hyperparameter()
@@ -353,13 +368,16 @@ fn left_out(weights: &Diagnostics) -> Option<Finding> {
     })
 }
 
-fn no_value(subject: &Subject<'_>) -> Option<Finding> {
+/// What follows is said once: by the mean weight, if that is off.
+fn no_value(subject: &Subject<'_>, mean_is_off: bool) -> Option<Finding> {
     (subject.low.is_nan() || subject.high.is_nan()).then(|| {
-        Finding::new(
-            VerdictKind::NoValue,
-            "no value is possible, for the weights cannot have mean 1: densities of the log or of the policy are wrong",
-            AUDIT.to_owned(),
-        )
+        let words = match mean_is_off {
+            true => "no value is possible, for the weights cannot have mean 1",
+            false => {
+                "no value is possible, for the weights cannot have mean 1: densities of the log or of the policy are wrong"
+            }
+        };
+        Finding::new(VerdictKind::NoValue, words, AUDIT.to_owned())
     })
 }
 
@@ -411,7 +429,7 @@ const SMOOTHER: &str =
     "read the betting interval, collect more events, or evaluate a policy closer to the logged one";
 
 /// For intervals that rest on a central limit theorem.
-fn not_yet_normal(subject: &Subject<'_>) -> Vec<Finding> {
+fn not_yet_normal(subject: &Subject<'_>, mean_is_off: bool) -> Vec<Finding> {
     let weights = subject.diagnostics;
     let mut findings = Vec::new();
     if LARGEST_SHARE < weights.largest_share {
@@ -434,7 +452,11 @@ fn not_yet_normal(subject: &Subject<'_>) -> Vec<Finding> {
     let mean = weights.mean_weight;
     let off = (mean - 1.0).abs();
     let errors = off / weights.mean_weight_error;
-    if subject.estimator == Estimator::Ips && IPS_ERRORS < errors && !is_rounding(subject) {
+    if subject.estimator == Estimator::Ips
+        && IPS_ERRORS < errors
+        && !is_rounding(subject)
+        && !mean_is_off
+    {
         findings.push(Finding::new(
             VerdictKind::Biased,
             format!("the mean weight is {mean:.4} and should be 1, and ips is off by as much"),
@@ -468,8 +490,12 @@ fn too_few_informative(subject: &Subject<'_>) -> Option<Finding> {
     let informative = informative.min(expected);
     let possible = largest.map_or(f64::INFINITY, |largest| spread / (largest * largest));
     let (share, words) = if informative < LEAST_INFORMATIVE {
+        let found = match informative < 0.1 {
+            true => "less than 0.1".to_owned(),
+            false => format!("{informative:.1}"),
+        };
         let words = format!(
-            "too few informative losses: it rests on {informative:.1}, and {LEAST_INFORMATIVE} are needed"
+            "too few informative losses: it rests on {found}, and {LEAST_INFORMATIVE} are needed"
         );
         (informative / LEAST_INFORMATIVE, words)
     } else if possible < LARGEST_TERMS {

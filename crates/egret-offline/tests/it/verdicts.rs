@@ -122,6 +122,12 @@ fn impossible_weights_leave_no_value() {
     let (kind, words) = verdict(&log, 0, Betting);
     assert_eq!(kind, VerdictKind::NoValue);
     assert!(words.contains("no value is possible"), "{words}");
+    // What is wrong is said once.
+    let times = |words: &str, what: &str| words.matches(what).count();
+    assert_eq!(times(&words, "densities of the log"), 1, "{words}");
+    let (kind, words) = verdict(&log, 0, Normal);
+    assert_eq!(kind, VerdictKind::MeanWeightOff);
+    assert_eq!(times(&words, "mean weight"), 1, "{words}");
     let report = log.report(&usual(), level(0.95));
     let row = report
         .estimates
