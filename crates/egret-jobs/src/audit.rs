@@ -16,7 +16,7 @@ use crate::log_reader::LogReader;
 use crate::log_source::LogSource;
 use crate::logging_models::replayer;
 use crate::progress::Progress;
-use crate::running_medians::Medians;
+use crate::sides::Sides;
 
 /// What is to be audited, and with which models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -123,9 +123,9 @@ fn audit_kind<A: ActionKind + Binnable>(
     }
     let auditor = Auditor::new(measure, replayer, request.alpha)
         .map_err(|error| JobError::request("alpha", error))?;
-    let mut medians = Medians::new(&log);
+    let mut sides = Sides::new(&log);
     let auditor = auditor.replaying_every(request.replay_every);
-    let mut auditor = auditor.with_sides(medians.features());
+    let mut auditor = auditor.with_sides(sides.features());
     let mut numbers = RandomNumberCheck::default();
     let (mut ids, mut order) = (RandomNumberCheck::default(), LogOrder::default());
     let mut batch = Vec::with_capacity(BATCH);
@@ -153,9 +153,9 @@ fn audit_kind<A: ActionKind + Binnable>(
         if record.mode == Some(Mode::Apprentice) {
             apprentice += 1;
         } else {
-            let sides = medians.sides(&record.context);
+            let of_event = sides.next(&record.context);
             let mut event = audited::<A>(record, &place, &mut unchecked)?;
-            event.sides = sides;
+            event.sides = of_event;
             let least = request.least_density.map(|least| 1.0 / least);
             event.largest_inverse = event.largest_inverse.or(least);
             batch.push(event);

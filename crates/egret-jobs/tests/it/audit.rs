@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egret::{Context, Density, EventRng, Features, Loss, Propensity, Stream};
+use egret::{Context, Density, EventRng, FeatureValue, Features, Loss, Propensity, Stream};
 use egret_jobs::audit::{AuditReport, AuditRequest, audit};
 use egret_jobs::{JobError, LogSource, Silent};
 use egret_log::{Record, Time};
@@ -307,6 +307,41 @@ fn faults_that_were_silent_are_found() {
     let found = findings_of(&large, Some(0.5));
     assert!(found.together.alarm_at.is_some(), "{}", found.verdict);
     assert_eq!(findings_of(&large, None).together.alarm_at, None);
+}
+
+#[test]
+fn features_with_names_show_densities_of_other_contexts() {
+    let right = density_only(6_000, 4);
+    let feature = |record: &Record| record.context.as_dense().expect("a number")[0];
+    let older = |record: &Record| if feature(record) < 0.5 { "no" } else { "yes" };
+    let numbers = |record: &Record| Features::new().with("age", feature(record));
+    let words = |record: &Record| Features::new().with("older", older(record));
+    let named = |records: &[Record], name: &dyn Fn(&Record) -> Features| {
+        let mut records = records.to_vec();
+        for record in &mut records {
+            record.context = Context::from(name(record));
+        }
+        findings_of(&records, None)
+    };
+    for name in [&numbers as &dyn Fn(&Record) -> Features, &words] {
+        let found = named(&right, name);
+        assert!(!found.alarm, "{}", found.verdict);
+        let said = found.not_checked.join("\n");
+        assert!(!said.contains("other contexts"), "{said}");
+        let found = named(&changed(&right, |_, a, _| (a, 1.0)), name);
+        assert!(
+            found.alarm && found.verdict.contains("sides"),
+            "{}",
+            found.verdict
+        );
+    }
+    // A list says nothing of sides.
+    let list = |_: &Record| {
+        let value = FeatureValue::List(vec![FeatureValue::Number(1.0)]);
+        Features::new().with("list", value)
+    };
+    let said = named(&right, &list).not_checked.join("\n");
+    assert!(said.contains("other contexts"), "{said}");
 }
 
 #[test]

@@ -221,10 +221,9 @@ impl Row {
                 "bins",
                 "the mean of 1{a in bin}/p is the mass of the bin, for each bin",
             ),
-            TestKind::Sides { .. } => (
-                "sides",
-                "the same, where a feature of the context is above its median",
-            ),
+            TestKind::Sides { .. } => {
+                ("sides", "the same, on one side of a feature of the context")
+            }
             TestKind::Fhat(_) => ("predictions", "the mean of f̂/p is the mean of f̂ under μ"),
             TestKind::Proposals(_) => (
                 "proposals",

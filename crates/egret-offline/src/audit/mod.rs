@@ -60,7 +60,7 @@ use self::report::MOST_NAMED;
 /// | consistency | p = g/z, g within its bounds, in each record                          |           |
 /// | 1/p         | E[1/p] = 1                                                            |           |
 /// | bins        | E[1{a in bin}/p] = μ(bin), for 8 bins                                 | μ         |
-/// | sides       | the same where a feature of the context is above its median so far    | μ, features |
+/// | sides       | the same on one side of a feature of the context                     | μ, features |
 /// | mean of 1/p | the mean of 1/p is not below 1, by its standard error                 |           |
 /// | ends        | few actions are exactly the least or the largest                      | a line    |
 /// | f̂          | E[f̂/p] = E_μ f̂ and E[(1 − f̂)/p] = 1 − E_μ f̂                      | its model |
@@ -175,8 +175,8 @@ impl<X: Clone + Send + Sync, A: Binnable + PartialEq> Auditor<X, A> {
         self.random_numbers = found;
     }
 
-    /// Tests bins also where each of so many features is above its median so far: [`Audited::sides`] says whether. Before the
-    /// first event.
+    /// Tests bins also on one side of each of so many features: [`Audited::sides`] says where an event is. Before the first
+    /// event.
     pub fn with_sides(mut self, features: usize) -> Self {
         if self.measure.is_some() || self.replayer.is_some() {
             self.evidence.add_sides(features);

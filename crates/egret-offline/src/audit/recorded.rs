@@ -15,7 +15,7 @@ pub struct Audited<X, A> {
     pub learned: bool,
     /// What 1/p could not exceed, if that is known otherwise than from β.
     pub largest_inverse: Option<f64>,
-    /// For some features of the context, whether each is above its median over earlier events.
+    /// For some features of the context, whether it is on one side of each, such as above the median of earlier events.
     pub sides: Vec<bool>,
 }
 

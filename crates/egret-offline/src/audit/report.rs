@@ -362,7 +362,7 @@ impl AuditReport {
         );
         say(
             self.tests.iter().any(|row| row.test == "sides"),
-            "Densities that belong to other contexts: that needs numbers as features, and the reference measure",
+            "Densities that belong to other contexts: that needs features that are numbers or words, and the reference measure",
         );
         say(self.models_given, "Replay: no model was given");
         say(
