@@ -327,6 +327,13 @@ fn rows_weigh_by_1_over_pass_prob_and_null_is_1() {
             report.rows.iter().all(|row| row.interval == "normal"),
             "{report:?}"
         );
+        // Too few to rely on, and no betting interval to read instead.
+        let row = &report.rows[0];
+        assert!(row.verdict.contains("do not rely on it"), "{row:?}");
+        assert!(
+            !row.verdict.contains("read the betting interval"),
+            "{row:?}"
+        );
         let said = |what: &str| report.remarks.iter().any(|remark| remark.contains(what));
         assert!(said("counts 1/passProb times"), "{:?}", report.remarks);
         assert!(

@@ -280,6 +280,7 @@ impl PolicyComparison {
                     range: 2.0,
                     terms,
                     more_events,
+                    can_bet: !self.sampled_unequally,
                 })
             };
             let [first, second] = [0, 1].map(|policy| verdict(&diagnostics[policy]));

@@ -256,6 +256,7 @@ impl Source<'_> {
             range: 1.0,
             terms,
             more_events,
+            can_bet: !self.sampled_unequally,
         };
         Estimate {
             estimator: used,

@@ -121,6 +121,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) range: f64,
     pub(crate) terms: Terms,
     pub(crate) more_events: Option<u64>,
+    /// Whether there can be a betting interval to read instead.
+    pub(crate) can_bet: bool,
 }
 
 /// The terms ψ that move an estimate.
@@ -425,8 +427,15 @@ fn uninformative(subject: &Subject<'_>) -> Option<Finding> {
     })
 }
 
-const SMOOTHER: &str =
-    "read the betting interval, collect more events, or evaluate a policy closer to the logged one";
+/// What helps where no central limit theorem does.
+fn instead(subject: &Subject<'_>, others: &str) -> String {
+    match subject.can_bet {
+        true => format!("read the betting interval, {others}"),
+        false => others.to_owned(),
+    }
+}
+
+const SMOOTHER: &str = "collect more events, or evaluate a policy closer to the logged one";
 
 /// For intervals that rest on a central limit theorem.
 fn not_yet_normal(subject: &Subject<'_>, mean_is_off: bool) -> Vec<Finding> {
@@ -437,7 +446,7 @@ fn not_yet_normal(subject: &Subject<'_>, mean_is_off: bool) -> Vec<Finding> {
         findings.push(Finding::new(
             VerdictKind::OneEventDominates,
             format!("one event has {percent:.0}% of all weight"),
-            SMOOTHER.to_owned(),
+            instead(subject, SMOOTHER),
         ));
     }
     if weights.ess < LEAST_ESS {
@@ -445,7 +454,7 @@ fn not_yet_normal(subject: &Subject<'_>, mean_is_off: bool) -> Vec<Finding> {
         findings.push(Finding::new(
             VerdictKind::TooFewEffective,
             format!("the effective sample size is {ess:.1}, below {LEAST_ESS}"),
-            SMOOTHER.to_owned(),
+            instead(subject, SMOOTHER),
         ));
     }
     findings.extend(too_few_informative(subject));
@@ -473,8 +482,10 @@ fn not_yet_normal(subject: &Subject<'_>, mean_is_off: bool) -> Vec<Finding> {
         findings.push(Finding::new(
             VerdictKind::HeavyTails,
             format!("the weights have heavy tails (Pareto k = {k:.2}, above {MOST_PARETO_K})"),
-            "read the betting interval, give a bound on the weights, or evaluate a smoother policy"
-                .to_owned(),
+            instead(
+                subject,
+                "give a bound on the weights, or evaluate a smoother policy",
+            ),
         ));
     }
     findings
@@ -514,7 +525,10 @@ fn too_few_informative(subject: &Subject<'_>) -> Option<Finding> {
     Some(Finding::new(
         VerdictKind::TooFewInformative,
         words,
-        format!("read the betting interval, or {more}"),
+        match subject.can_bet {
+            true => format!("read the betting interval, or {more}"),
+            false => more,
+        },
     ))
 }
 
