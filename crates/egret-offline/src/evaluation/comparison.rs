@@ -104,14 +104,20 @@ impl Difference {
     /// About how many more events would take 0 out of the interval, if the difference is what is estimated and they are like
     /// those seen: widths shrink as 1/√n. None where nothing is left to settle, or no number of events would do.
     pub fn events_to_settle(&self) -> Option<u64> {
+        self.events_to_settle_at(self.estimate)
+    }
+
+    /// The same if the difference is this. The middle of a skewed betting interval is no good guess of it, and another estimator has
+    /// a better one.
+    pub fn events_to_settle_at(&self, difference: f64) -> Option<u64> {
         if self.standing != Standing::NotShown {
             return None;
         }
-        let reach = match 0.0 < self.estimate {
-            true => self.estimate - self.low,
-            false => self.high - self.estimate,
+        let reach = match 0.0 < difference {
+            true => difference - self.low,
+            false => self.high - difference,
         };
-        let more = self.n as f64 * ((reach / self.estimate).powi(2) - 1.0);
+        let more = self.n as f64 * ((reach / difference).powi(2) - 1.0);
         (0.0..1e15).contains(&more).then(|| more.ceil() as u64)
     }
 

@@ -79,7 +79,7 @@ pub struct HeldOutValue {
 pub enum CandidateStanding {
     /// It has the best estimate, and all others are worse.
     Best,
-    /// It has the best estimate, and some others are tied with it.
+    /// It has the best estimate, and some others are not shown to be worse.
     BestEstimate,
     /// It is tied with the winner: it may be as good.
     Tied,
@@ -106,7 +106,7 @@ impl CandidateStanding {
     pub fn words(self) -> &'static str {
         match self {
             Self::Best => "best: all others are worse",
-            Self::BestEstimate => "best estimate, tied with others",
+            Self::BestEstimate => "best estimate, not shown better than all others",
             Self::Tied => "tied with the best",
             Self::LooksWorse => "looks worse than the best, on too little evidence",
             Self::Worse => "worse than the best",
