@@ -1,12 +1,13 @@
 use egret::{Direction, Objective};
-use egret_jobs::evaluate::{EvaluateReport, EvaluationRow, WeightHistogram};
+use egret_jobs::evaluate::{EvaluateReport, EvaluationRow, WeightHistogram, rows_to_go_by};
 use egret_report::numerals::percent;
 use egret_report::{
     Axis, ChartError, Colour, ConfidenceInterval, IntervalChart, IntervalRow, Line, LineChart,
     Picture, Quantiles, Series, SpreadChart, SpreadRow,
 };
 
-/// Forests of values, of differences and of parts, how weights are spread, and confidence sequences as they narrow.
+/// Forests of parts, of values and of differences, how weights are spread, and confidence sequences as they narrow. What was asked for
+/// beyond the values comes first, for a file of one picture has the first.
 pub fn all(report: &EvaluateReport) -> Result<Vec<(&'static str, Picture)>, ChartError> {
     // The mean of the log goes with values alone.
     let (differences, values): (Vec<&EvaluationRow>, Vec<&EvaluationRow>) =
@@ -17,9 +18,8 @@ pub fn all(report: &EvaluateReport) -> Result<Vec<(&'static str, Picture)>, Char
         format!("{part}: {}, {}", row.policy, row.estimator)
     };
     let mut pictures = Vec::new();
-    let first = report.rows.first().map(|row| &row.estimator);
-    let parts = report.parts.iter();
-    let parts = parts.filter(|row| Some(&row.estimator) == first && row.logged.is_some());
+    let parts = rows_to_go_by(&report.parts).into_iter();
+    let parts = parts.filter(|row| row.logged.is_some());
     let mut draw =
         |name, title, rows: Vec<&EvaluationRow>, label: &dyn Fn(&EvaluationRow) -> String| {
             if rows.is_empty() {
@@ -30,7 +30,10 @@ pub fn all(report: &EvaluateReport) -> Result<Vec<(&'static str, Picture)>, Char
                 label: label(row),
                 series: &row.interval,
                 values: (row.low, row.estimate, row.high),
-                note: "",
+                note: match row.part.is_none() || row.can_be_relied_on() {
+                    true => "",
+                    false => "do not rely on it",
+                },
             });
             let rows: Vec<ForestRow<'_>> = rows.collect();
             let mut chart = forest(title, report.objective, &rows, report.level);
@@ -45,9 +48,9 @@ pub fn all(report: &EvaluateReport) -> Result<Vec<(&'static str, Picture)>, Char
             pictures.push((name, chart.draw()?));
             Ok(())
         };
+    draw("parts", "Part by part", parts.collect(), &of_part)?;
     draw("policies", "Value of each policy", values, &named)?;
     draw("differences", "Differences", differences, &named)?;
-    draw("parts", "Part by part", parts.collect(), &of_part)?;
     if let Some(weights) = weights(report)? {
         pictures.push(("weights", weights));
     }

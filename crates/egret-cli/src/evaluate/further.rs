@@ -1,12 +1,12 @@
-use egret_jobs::evaluate::{EvaluateReport, EvaluationRow};
+use egret_jobs::evaluate::{EvaluateReport, EvaluationRow, rows_to_go_by};
 use egret_offline::VerdictKind;
 use egret_report::Section;
 use egret_report::numerals::{percent, thousands};
 
-use super::ends;
+use super::{ends, point};
 
 /// Tables of parts of the log, of further outcomes and of quantiles, where they were asked for. Parts and outcomes are shown by
-/// their first estimator, unless all are asked for.
+/// the rows to go by, unless all are asked for, and it is said why none can be relied on.
 pub(super) fn sections(report: &EvaluateReport, wide: bool) -> Vec<Section> {
     let mut sections = Vec::new();
     let level = percent(report.level);
@@ -42,7 +42,7 @@ pub(super) fn sections(report: &EvaluateReport, wide: bool) -> Vec<Section> {
                 row.policy.clone(),
                 verdict(row.verdict_kind),
                 row.estimator.clone(),
-                format!("{:.digits$}", row.estimate),
+                point(row.estimate, digits),
                 ends(row.low, row.high, digits),
                 thousands(row.ess),
             ]
@@ -76,25 +76,31 @@ fn table(
     wide: bool,
     first: impl Fn(&EvaluationRow) -> (Option<String>, usize),
 ) -> Section {
-    let mut before: Option<(Option<String>, &str)> = None;
-    let mut cells = Vec::new();
-    for row in rows {
+    let to_go_by = rows_to_go_by(rows);
+    let mut after = Vec::new();
+    for row in to_go_by.iter().filter(|row| !row.can_be_relied_on()) {
+        let name = first(row).0.unwrap_or_default();
+        after.push(format!(
+            "{name}, {} by {}, {}: {}.",
+            row.policy, row.estimator, row.interval, row.verdict
+        ));
+    }
+    let shown = match wide {
+        true => rows.iter().collect(),
+        false => to_go_by,
+    };
+    let cells = shown.into_iter().map(|row| {
         let (name, digits) = first(row);
-        let key = (name.clone(), row.policy.as_str());
-        if before.as_ref() == Some(&key) && !wide {
-            continue;
-        }
-        before = Some(key);
-        cells.push(vec![
+        vec![
             name.unwrap_or_default(),
             row.policy.clone(),
             verdict(row.verdict_kind),
             format!("{}, {}", row.estimator, row.interval),
-            format!("{:.digits$}", row.estimate),
+            point(row.estimate, digits),
             ends(row.low, row.high, digits),
             thousands(row.n as f64),
-        ]);
-    }
+        ]
+    });
     let header = [
         of,
         "policy",
@@ -107,7 +113,8 @@ fn table(
     Section {
         header: header.map(String::from).to_vec(),
         words: 4,
-        rows: cells,
+        rows: cells.collect(),
+        after,
         ..Section::default()
     }
 }
@@ -115,6 +122,7 @@ fn table(
 fn verdict(kind: VerdictKind) -> String {
     match kind {
         VerdictKind::Reliable => "reliable".to_owned(),
+        VerdictKind::Uninformative => "says little".to_owned(),
         _ => "do not rely on it".to_owned(),
     }
 }

@@ -15,10 +15,10 @@ use clap::Args;
 use egret::{Direction, Objective};
 use egret_jobs::evaluate::{
     DistributionRow, EvaluateReport, EvaluateRequest, EvaluationRow, FurtherOutcome, PartsBy,
-    Predictions, evaluate,
+    Predictions, evaluate, rows_to_go_by,
 };
 use egret_jobs::{NamedPolicy, PointSource, PolicySpec};
-use egret_offline::{Estimator, IntervalKind, VerdictKind};
+use egret_offline::{Estimator, IntervalKind, VerdictKind, about};
 use egret_report::Section;
 use egret_report::numerals::{percent, thousands};
 use serde::Serialize;
@@ -114,7 +114,8 @@ pub struct OpeArgs {
     /// Show all columns: effective sample size, weights, how many more events would halve the interval
     #[arg(long)]
     wide: bool,
-    /// A forest of the policies (.svg, .png), or a page with weights and confidence sequences too (.html)
+    /// A forest of the policies, or of the parts of --by and --window (.svg, .png); or a page with all of them, weights and
+    /// confidence sequences (.html)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
@@ -294,7 +295,7 @@ fn section(report: &EvaluateReport, wide: bool) -> Section {
     let simultaneous = report.rows.first().map_or(1, |row| row.simultaneous);
     let at_once = match simultaneous {
         1 => String::new(),
-        policies => format!(", for all {policies} policies at once"),
+        values => format!(", for {values} values at once"),
     };
     let objective = report.objective;
     let noun = objective.noun();
@@ -346,7 +347,7 @@ fn cells(row: &EvaluationRow, digits: usize, wide: bool) -> Vec<String> {
             "see below".to_owned()
         },
         format!("{}, {}", row.estimator, row.interval),
-        format!("{:.digits$}", row.estimate),
+        point(row.estimate, digits),
         ends(row.low, row.high, digits),
     ];
     if wide {
@@ -363,22 +364,36 @@ fn cells(row: &EvaluationRow, digits: usize, wide: bool) -> Vec<String> {
     cells
 }
 
-/// An interval.
+/// An estimate, where there is one.
+fn point(estimate: f64, digits: usize) -> String {
+    match estimate.is_nan() {
+        true => "–".to_owned(),
+        false => format!("{estimate:.digits$}"),
+    }
+}
+
+/// An interval, where there is one.
 fn ends(low: f64, high: f64, digits: usize) -> String {
     match low.is_nan() {
-        true => "no value fits".to_owned(),
+        true => "none".to_owned(),
         false => format!("[{low:.digits$}, {high:.digits$}]"),
     }
 }
 
-/// The verdict on the first row of each policy and on all that are not reliable, notes on policies, then what the job has
+/// The verdict on the row of each policy to go by and on all that are not reliable, notes on policies, then what the job has
 /// to say.
 fn remarks(report: &EvaluateReport) -> Vec<String> {
+    let to_go_by = rows_to_go_by(&report.rows);
     let mut remarks = Vec::new();
-    let mut before = None;
+    let mut reasons: Vec<(&str, &str)> = Vec::new();
     for row in &report.rows {
-        let first = before.replace(&row.policy) != Some(&row.policy);
-        if first || row.verdict_kind != VerdictKind::Reliable {
+        let told = to_go_by.iter().any(|one| std::ptr::eq(*one, row));
+        // One reason is said once of a policy.
+        let reason = row.verdict.split_once("do not rely on it: ");
+        let reason = reason.map(|(_, reason)| (row.policy.as_str(), reason));
+        let known = reason.is_some_and(|reason| reasons.contains(&reason));
+        reasons.extend(reason);
+        if told || (row.verdict_kind != VerdictKind::Reliable && !known) {
             remarks.push(format!(
                 "{} by {}, {}: {}.",
                 row.policy, row.estimator, row.interval, row.verdict
@@ -392,13 +407,15 @@ fn remarks(report: &EvaluateReport) -> Vec<String> {
             remarks.push(note);
         }
     }
-    for row in &report.rows {
-        if let Some(events) = row.settles_after.filter(|_| row.interval == "normal") {
+    // By the first estimator of a difference: the others would tell another number for the same.
+    let of_policies = report.rows.chunk_by(|one, next| one.policy == next.policy);
+    for row in of_policies.map(|rows| &rows[0]) {
+        if let Some(events) = row.settles_after {
             remarks.push(format!(
-                "{} by {}: if it is what is estimated, about {} more events would settle it.",
+                "{}: if the difference is what {} estimates, {} more events would settle it.",
                 row.policy,
                 row.estimator,
-                thousands(events as f64)
+                about(events)
             ));
         }
     }

@@ -238,6 +238,35 @@ fn differences_are_rows_of_their_own() {
 }
 
 #[test]
+fn the_picture_of_segments_has_them_and_the_text_goes_by_what_is_reliable() {
+    let picture = path("segments.svg");
+    let text = stdout(egret(&[
+        "ope",
+        &log(),
+        "-p",
+        "uniform",
+        "-p",
+        "column:q_rule",
+        "--against",
+        "logged",
+        "--by",
+        "segment",
+        "--plot",
+        &picture,
+    ]));
+    let drawn = fs::read_to_string(&picture).expect("a picture");
+    for segment in ["business", "family", "student"] {
+        let told = text.matches(&format!("segment = {segment}")).count();
+        assert!(0 < told, "{text}");
+        assert!(drawn.contains(&format!("segment = {segment}: uniform")));
+    }
+    // Of differences only the first estimator says how many events would settle them.
+    let settled = text.matches("more events would settle it").count();
+    assert!(settled <= 2, "{text}");
+    assert!(!text.contains("NaN"), "{text}");
+}
+
+#[test]
 fn plots_are_well_formed_and_offline() {
     let target = format!("best=best-of:m=8,model={}", halfway());
     for name in ["ope.svg", "ope.html"] {

@@ -462,6 +462,7 @@ impl Scan<'_> {
         let evaluated: Vec<Evaluated> = ready.iter().map(|one| one.evaluated.clone()).collect();
         let parts = parts.map_or(Vec::new(), |parts| parts.finish(&tally));
         for outcome in &mut outcomes {
+            outcome.tally.left_out.learned = tally.left_out.learned.clone();
             outcome.tally.pass_probs = tally.pass_probs;
         }
         let mut report = report(self.checked, self.objective, &evaluated, tally, remarks)?;
@@ -582,8 +583,9 @@ impl Scan<'_> {
     fn note_training(&self, record: &Record, loss: Loss, left_out: &mut LeftOut) {
         let mut row = None;
         for (file, model) in self.models {
+            let learned = left_out.learned.entry(file.clone()).or_default();
             let decided = record.batches_learned;
-            left_out.seen_by_model |= decided.is_some_and(|n| n < model.batches_learned());
+            learned.online |= decided.is_some_and(|n| n < model.batches_learned());
             let Some(trained) = model.trained_rows() else {
                 continue;
             };
@@ -591,9 +593,8 @@ impl Scan<'_> {
             if let Some(known) = trained.knows(row.get_or_insert_with(bytes))
                 && trained.are_distinct()
             {
-                let of_model = left_out.trained_on.entry(file.clone()).or_default();
-                of_model[0] += u64::from(known);
-                of_model[1] += 1;
+                learned.known += u64::from(known);
+                learned.told += 1;
             }
         }
     }

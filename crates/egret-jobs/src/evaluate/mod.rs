@@ -22,7 +22,7 @@ mod weighted_batch;
 pub use distribution_row::DistributionRow;
 pub use further_outcome::{FurtherOutcome, FurtherOutcomeError};
 pub use parts::PartsBy;
-pub use rows::EvaluationRow;
+pub use rows::{EvaluationRow, rows_to_go_by};
 pub use weight_histogram::WeightHistogram;
 
 use std::borrow::Cow;
@@ -38,6 +38,7 @@ use crate::error::JobError;
 use crate::log_source::LogSource;
 use crate::policy_spec::{NamedPolicy, PolicySpec};
 use crate::progress::Progress;
+use tally::LeftOut;
 
 /// What is to be evaluated, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -320,6 +321,22 @@ impl<'a> Checked<'a> {
             _ => None,
         };
         policies.filter_map(remark).collect()
+    }
+
+    /// Whether the model of a policy has learned from events that it is evaluated on.
+    fn policy_learned(&self, place: usize, found: &LeftOut) -> bool {
+        let model = self.request.policies[place].policy.model();
+        model.is_some_and(|model| found.was_learned_by(model))
+    }
+
+    /// Whether the model whose predictions an estimator uses has.
+    fn predictions_learned(&self, estimator: Estimator, found: &LeftOut) -> bool {
+        match &self.request.predictions {
+            Some(Predictions::Model(model)) => {
+                estimator.needs_model() && found.was_learned_by(model)
+            }
+            _ => false,
+        }
     }
 
     /// Whether estimators use f̂.

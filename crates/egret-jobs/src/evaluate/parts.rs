@@ -137,6 +137,7 @@ impl<'a> PartTallies<'a> {
             let of = |events: u64| (events as f64 * share).round() as u64;
             tally.left_out.without_loss = of(whole.left_out.without_loss);
             tally.left_out.not_played = of(whole.left_out.not_played);
+            tally.left_out.learned = whole.left_out.learned.clone();
             tally.pass_probs = whole.pass_probs;
         }
         match self.by {

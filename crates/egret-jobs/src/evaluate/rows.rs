@@ -48,7 +48,7 @@ pub struct EvaluationRow {
     pub kappa: Option<f64>,
     /// How many more events make the interval half as wide.
     pub more_events: Option<u64>,
-    /// How many more events would settle which of two policies is better, if the difference is what is estimated.
+    /// How many more events would settle which of two policies is better, if the difference is what the first estimator of it says.
     pub settles_after: Option<u64>,
     /// The mean of the log as it was played; not for a difference.
     pub logged: Option<f64>,
@@ -66,6 +66,21 @@ pub struct EvaluationRow {
     pub outcome: Option<String>,
     /// What to know of the log.
     pub warnings: Vec<String>,
+}
+
+/// Of each policy, part and outcome, the row to go by: the first that can be relied on and says something, else the first that can be
+/// relied on, and else the first.
+pub fn rows_to_go_by(rows: &[EvaluationRow]) -> Vec<&EvaluationRow> {
+    let rank = |row: &EvaluationRow| match row.verdict_kind {
+        VerdictKind::Reliable => 0,
+        VerdictKind::Uninformative => 1,
+        _ => 2,
+    };
+    let of = |row: &EvaluationRow| (row.policy.clone(), row.part.clone(), row.outcome.clone());
+    let alike = rows.chunk_by(|one, next| of(one) == of(next));
+    alike
+        .filter_map(|rows| rows.iter().min_by_key(|row| rank(row)))
+        .collect()
 }
 
 /// One evaluation, and the policy that it is of. A policy whose bandwidth is to be chosen has many.
@@ -105,10 +120,14 @@ pub(super) fn report(
             let tried = tried(evaluated, place);
             let own = rows.iter().filter(|row| row.policy == policy.name);
             let mut doubts = own.map(|row| row.verdict_kind);
+            let learned = checked.policy_learned(place, &tally.left_out);
+            let doubt = doubts
+                .find(|kind| kind.is_about_weights())
+                .or(learned.then_some(VerdictKind::Biased));
             distribution.extend(distribution_row::of_policy(
                 checked.request,
                 objective,
-                (&policy.name, doubts.find(|kind| kind.is_about_weights())),
+                (&policy.name, doubt),
                 &tally.distributions[chosen(&tried, &tally, checked.confidence)?],
                 for_all_tried(checked.confidence, &tried),
             ));
@@ -194,17 +213,13 @@ impl EvaluateReport {
         }
         let mut told: Vec<&str> = Vec::new();
         for row in &self.rows {
-            // By the first estimator of each policy: one sentence is enough.
             if told.contains(&&*row.policy) {
                 continue;
             }
             told.push(&row.policy);
-            let same = |part: &&EvaluationRow| {
-                (&part.policy, &part.estimator, &part.interval)
-                    == (&row.policy, &row.estimator, &row.interval)
-            };
-            let parts: Vec<&EvaluationRow> = self.parts.iter().filter(same).collect();
-            self.remarks.extend(apart(&parts));
+            let same = |part: &&EvaluationRow| part.policy == row.policy && part.can_be_relied_on();
+            let parts = rows_to_go_by(&self.parts).into_iter().filter(same);
+            self.remarks.extend(apart(&parts.collect::<Vec<_>>()));
         }
         Ok(())
     }
@@ -239,10 +254,8 @@ fn apart(parts: &[&EvaluationRow]) -> Option<String> {
     let name = |row: &EvaluationRow| row.part.clone().unwrap_or_default();
     (lowest.high < highest.low).then(|| {
         format!(
-            "{} by {}, {}: {} lies below {}, by more than chance explains.",
+            "{}: {} lies below {}, by more than chance explains.",
             lowest.policy,
-            lowest.estimator,
-            lowest.interval,
             name(lowest),
             name(highest)
         )
@@ -269,6 +282,13 @@ fn of_policy(
     }
     let report = tally.evaluations[one].report(for_all_tried(checked.confidence, &tried));
     for skipped in &report.skipped {
+        // By default a ratio is there for its normal interval, and nobody asked to bet on it.
+        if checked.request.estimators.is_empty()
+            && matches!(skipped.estimator, Estimator::Snips | Estimator::Sndr)
+            && skipped.interval == IntervalKind::Betting
+        {
+            continue;
+        }
         let remark = format!(
             "No {} interval for {}: {}.",
             skipped.interval, skipped.estimator, skipped.reason
@@ -288,6 +308,11 @@ fn of_policy(
             }
             if checked.request.log.estimate_density {
                 estimate.verdict = estimate.verdict.with_estimated_densities();
+            }
+            if checked.policy_learned(place, &tally.left_out)
+                || checked.predictions_learned(estimate.estimator, &tally.left_out)
+            {
+                estimate.verdict = estimate.verdict.with_learned_events();
             }
             EvaluationRow::of_policy(&name, objective, estimate, caveat)
         })
@@ -384,7 +409,19 @@ fn differences(
                 if checked.request.log.estimate_density {
                     difference.verdict = difference.verdict.with_estimated_densities();
                 }
-                EvaluationRow::of_difference((&name, other), objective, difference, weights)
+                let mut both = [place, against].into_iter();
+                if both.any(|place| checked.policy_learned(place, &tally.left_out))
+                    || checked.predictions_learned(difference.estimator, &tally.left_out)
+                {
+                    difference.verdict = difference.verdict.with_learned_events();
+                }
+                let settled = difference.events_to_settle_at(report.differences[0].estimate);
+                let row =
+                    EvaluationRow::of_difference((&name, other), objective, difference, weights);
+                EvaluationRow {
+                    settles_after: settled,
+                    ..row
+                }
             }));
         }
     }
@@ -410,9 +447,7 @@ impl LeftOut {
                 warnings.push(format!("{} events {what}", thousands(events)));
             }
         }
-        // In a log of few distinct rows at most a third of new ones are like some trained on, by chance.
-        let trained = |[known, told]: &[u64; 2]| FEWEST_KNOWN <= *known && *told <= 2 * known;
-        if self.seen_by_model || self.trained_on.values().any(trained) {
+        if self.was_learned() {
             warnings.push(
                 "A model has learned from some of these events, or from others like them at the same time, which \
                  flatters it. Evaluate it on others: later ones with --from-seq, or a log that it has not seen."
@@ -423,10 +458,15 @@ impl LeftOut {
     }
 }
 
-/// A model that knows fewer rows of a log again may know them by chance.
-const FEWEST_KNOWN: u64 = 20;
-
 impl EvaluationRow {
+    /// Whether its interval holds what it says, be it much or little.
+    pub fn can_be_relied_on(&self) -> bool {
+        matches!(
+            self.verdict_kind,
+            VerdictKind::Reliable | VerdictKind::Uninformative
+        )
+    }
+
     fn of_policy(
         policy: &str,
         objective: Objective,
@@ -497,7 +537,7 @@ impl EvaluationRow {
             zero_share: worse.zero_share,
             kappa: None,
             more_events: difference.more_events,
-            settles_after: difference.events_to_settle(),
+            settles_after: None,
             logged: None,
             standing: difference.standing,
             verdict: difference.in_words(&objective, other),

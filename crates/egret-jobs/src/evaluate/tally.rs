@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use egret_offline::{Evaluation, OutcomeDistribution, Plan, PolicyComparison, thousands};
 
@@ -47,10 +47,30 @@ pub(super) struct LeftOut {
     pub outside: u64,
     /// Events without a number, where those from a number on are asked for.
     pub without_seq: u64,
-    /// Whether a model has learned from some of the events.
-    pub seen_by_model: bool,
-    /// Of the rows that each model can tell, how many it was trained on, and how many there are.
-    pub trained_on: BTreeMap<PathBuf, [u64; 2]>,
+    /// What each model has learned of the events.
+    pub learned: BTreeMap<PathBuf, Learned>,
+}
+
+/// What a model has learned of the events that it is evaluated on.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Learned {
+    /// Whether it learned online, and more than had been learned when some of them were decided.
+    pub online: bool,
+    /// Of the rows that it can tell, how many it was trained on.
+    pub known: u64,
+    /// How many rows it can tell.
+    pub told: u64,
+}
+
+/// A model that knows fewer rows of a log again may know them by chance.
+const FEWEST_KNOWN: u64 = 20;
+
+impl Learned {
+    /// Whether it has learned from some. In a log of few distinct rows at most a third of new ones are like some trained on, by
+    /// chance.
+    fn some(&self) -> bool {
+        self.online || (FEWEST_KNOWN <= self.known && self.told <= 2 * self.known)
+    }
 }
 
 /// What is known of a policy before its events are weighed.
@@ -76,7 +96,13 @@ impl Tally {
         let evaluations = known
             .iter()
             .map(|known| {
+                let own = match known.largest {
+                    Some(Largest::Weight(weight)) => weight,
+                    _ => f64::INFINITY,
+                };
                 let mut plan = Plan {
+                    // What is given holds for all policies, and the log's own has weights of 1.
+                    weight_bound: plan.weight_bound.map(|bound| bound.min(own)),
                     event_bounds: known.largest.is_some(),
                     truncated: known.truncated,
                     ..plan.clone()
@@ -191,6 +217,16 @@ impl Tally {
 }
 
 impl LeftOut {
+    /// Whether this model has learned from some of the events.
+    pub(super) fn was_learned_by(&self, model: &Path) -> bool {
+        self.learned.get(model).is_some_and(Learned::some)
+    }
+
+    /// Whether any model has.
+    pub(super) fn was_learned(&self) -> bool {
+        self.learned.values().any(Learned::some)
+    }
+
     fn nothing_to_weigh(&self) -> String {
         let others = self.without_loss + self.not_played + self.point_masses;
         if 0 < self.without_seq && others + self.outside == 0 {

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use egret::{Context, Features, Objective, Propensity};
+use egret::{Context, Features, Loss, Objective, Propensity};
 use egret_jobs::evaluate::{
     EvaluateReport, EvaluateRequest, EvaluationRow, FurtherOutcome, PartsBy, evaluate,
+    rows_to_go_by,
 };
 use egret_jobs::{JobError, LogSource, Silent};
 use egret_log::Record;
@@ -121,6 +122,90 @@ fn doubly_robust_leaves_the_logs_own_mean_alone() {
     }
 }
 
+/// Records whose segment and loss are told by their place.
+fn by_place(rows: u64, of: impl Fn(usize) -> (&'static str, f64)) -> Vec<Record> {
+    let mut records = with_segments(rows);
+    for (event, record) in records.iter_mut().enumerate() {
+        let (segment, loss) = of(event);
+        record.context = Context::named(Features::new().with("segment", segment));
+        record.loss = Some(Loss::new(loss).expect("a loss"));
+    }
+    records
+}
+
+/// What is said of segments that lie apart, with the rows to go by.
+fn apart(records: &[Record], intervals: &[IntervalKind]) -> (Vec<String>, Vec<EvaluationRow>) {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    write(&file, records);
+    let report = run(&EvaluateRequest {
+        parts: Some(PartsBy::Field("segment".to_owned())),
+        intervals: intervals.to_vec(),
+        ..request(&file, &["logged"])
+    });
+    let said = |remark: &&String| remark.contains("by more than chance explains");
+    let remarks = report.remarks.iter().filter(said).cloned().collect();
+    let rows = rows_to_go_by(&report.parts).into_iter().cloned().collect();
+    (remarks, rows)
+}
+
+#[test]
+fn a_part_of_one_event_hides_no_difference() {
+    let records = by_place(3_000, |event| match event {
+        0 => ("solo", 1.0),
+        _ if event % 3 == 0 => ("gold", (event / 3 % 2) as f64),
+        _ => ("silver", f64::from(u8::from(event % 10 == 1))),
+    });
+    let (remarks, rows) = apart(&records, &[IntervalKind::Normal, IntervalKind::Betting]);
+    let expected =
+        "logged: segment = silver lies below segment = gold, by more than chance explains.";
+    assert_eq!(remarks, [expected]);
+    // Of one event no normal interval is to be had, and the betting interval says what is known: nothing.
+    let solo = rows.iter().find(|row| row.n == 1).expect("a segment");
+    assert_eq!(solo.interval, "betting");
+    assert_eq!((solo.low, solo.high), (0.0, 1.0));
+    assert!(solo.can_be_relied_on());
+    let others = rows.iter().filter(|row| 1 < row.n);
+    assert!(others.clone().all(|row| row.interval == "normal"));
+    assert_eq!(others.count(), 2);
+}
+
+#[test]
+fn parts_that_cannot_be_relied_on_are_not_said_to_differ() {
+    // Two segments of thirty events, all lost and none lost: intervals without width, which say nothing.
+    let records = by_place(60, |event| match event % 2 {
+        0 => ("gold", 1.0),
+        _ => ("silver", 0.0),
+    });
+    let (remarks, rows) = apart(&records, &[IntervalKind::Normal]);
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| !row.can_be_relied_on()));
+    assert!(rows[1].high < rows[0].low, "{rows:?}");
+    assert_eq!(remarks, [""; 0]);
+    // Bets do tell them apart.
+    let (remarks, _) = apart(&records, &[IntervalKind::Normal, IntervalKind::Betting]);
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+}
+
+#[test]
+fn a_bound_for_other_policies_says_nothing_against_the_logs_own_mean() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    let records = by_place(2_000, |event| {
+        ("gold", f64::from(u8::from(event % 40 == 0)))
+    });
+    write(&file, &records);
+    let own = |weight_bound| {
+        let report = run(&EvaluateRequest {
+            weight_bound,
+            ..request(&file, &["logged"])
+        });
+        report.rows[0].clone()
+    };
+    assert_eq!(own(None).verdict_kind, VerdictKind::Reliable);
+    assert_eq!(own(Some(25.0)), own(None));
+}
+
 #[test]
 fn a_segment_is_what_a_log_of_it_alone_says() {
     let folder = folder();
@@ -185,6 +270,8 @@ fn parts_that_differ_are_told() {
     let folder = folder();
     let file = folder.path().join("log.jsonl");
     let mut records = with_segments(3_000);
+    // Where some are left out, no interval can be relied on.
+    records.retain(|record| record.loss.is_some());
     let asked = EvaluateRequest {
         parts: Some(PartsBy::Field("segment".to_owned())),
         ..request(&file, &["uniform"])
@@ -200,7 +287,7 @@ fn parts_that_differ_are_told() {
     for record in &mut records {
         let gold = record.context.as_named().and_then(|x| x.get("segment")) == Some(&"gold".into());
         if let Some(loss) = record.loss.filter(|_| gold) {
-            record.loss = egret::Loss::new(0.1 * loss.get()).ok();
+            record.loss = Loss::new(0.1 * loss.get()).ok();
         }
     }
     assert!(told(&records));
