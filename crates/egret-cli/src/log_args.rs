@@ -28,7 +28,7 @@ pub struct LogArgs {
     next_help_heading = "Columns, for logs from elsewhere (`egret log init` proposes them, and saves them beside the log)"
 )]
 struct ColumnArgs {
-    /// The action; several columns are the coordinates of a vector
+    /// The action; several columns are the coordinates of a vector, or the knobs of a mixed space
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     action: Vec<String>,
     /// The density of the action, or none where it was not logged
@@ -53,7 +53,7 @@ struct ColumnArgs {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     context: Vec<String>,
     /// The action space, where the log does not say it: interval:0,1 log:1000,1000000000 steps:5,50,0.5
-    /// normal:MEAN,SD,LOW,HIGH beta:A,B,LOW,HIGH box:0,1,0,5 sphere:3 simplex:1,1,1 items:100
+    /// normal:MEAN,SD,LOW,HIGH beta:A,B,LOW,HIGH box:0,1,0,5 sphere:3 simplex:1,1,1 items:100 mixed:colour=red|blue;price=5..50/0.5
     #[arg(long, value_name = "SPACE")]
     space: Option<Space>,
     /// The time of the decision

@@ -1,13 +1,13 @@
 //! Which column of a table may be what: a first guess, to be corrected by who knows.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egret::{FeatureValue, Space};
+use egret::{FeatureValue, Knob, Space};
 use egret_log::{
     Format, LogMapping, ReadError, TableReader, ValueRange, flattened, typed_cell, unit_of,
 };
@@ -148,10 +148,15 @@ struct Column {
     inverses: f64,
     /// Hashes of the values, up to a number.
     distinct: HashSet<u64>,
+    /// Values that are words, up to one more than categories of an action may be.
+    words: BTreeSet<String>,
 }
 
 /// Values of a column that are told apart.
 const DISTINCT: usize = 1 << 17;
+
+/// A column of more words than this is not taken for an action.
+const CATEGORIES: usize = 64;
 
 impl Column {
     fn new(name: Arc<str>) -> Self {
@@ -166,6 +171,7 @@ impl Column {
             high: f64::NEG_INFINITY,
             inverses: 0.0,
             distinct: HashSet::new(),
+            words: BTreeSet::new(),
         }
     }
 
@@ -191,6 +197,9 @@ impl Column {
                     text.len() >= 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[7] == b'-';
                 self.times += u64::from(dated);
                 text.hash(&mut hash);
+                if self.words.len() <= CATEGORIES && !self.words.contains(text) {
+                    self.words.insert(text.clone());
+                }
             }
             other => serde_json::to_string(other)
                 .unwrap_or_default()
@@ -211,6 +220,17 @@ impl Column {
 
     fn is_number(&self) -> bool {
         0 < self.present && self.numbers == self.present
+    }
+
+    /// What the action could have been, if its column is one of few words.
+    fn categories(&self) -> Option<Space> {
+        let few = self.words.len() <= CATEGORIES && self.words.len() == self.distinct.len();
+        let knob = Knob::categories(&self.words);
+        let knobs = BTreeMap::from([(self.name.to_string(), knob)]);
+        let space = Space::Mixed { knobs };
+        // Words with marks of their own have no text form.
+        let written = space.to_string().parse().ok() == Some(space.clone());
+        (few && 1 < self.words.len() && !self.is_time() && written).then_some(space)
     }
 
     fn is_time(&self) -> bool {
@@ -241,12 +261,17 @@ impl Column {
     }
 
     fn spread(&self) -> String {
-        format!(
-            "{} values from {} to {}",
-            thousands(self.distinct.len() as u64),
-            short(self.low),
-            short(self.high)
-        )
+        let values = self.distinct.len() as u64;
+        match (values, self.is_number()) {
+            (1, true) => format!("one value, {}", short(self.low)),
+            (_, true) => format!(
+                "{} values from {} to {}",
+                thousands(values),
+                short(self.low),
+                short(self.high)
+            ),
+            (_, false) => format!("{} values", thousands(values)),
+        }
     }
 }
 
@@ -261,7 +286,8 @@ const DENSITY: [&str; 9] = [
     "logprob",
     "mu",
 ];
-const ACTION: [&str; 14] = [
+const ACTION: [&str; 15] = [
+    "=_labelindex",
     "action",
     "price",
     "bid",
@@ -310,6 +336,8 @@ const TIME: [&str; 8] = [
     "when",
 ];
 const ID: [&str; 6] = ["eventid", "id", "uuid", "guid", "key", "=index"];
+/// A column that decisions among listed actions have in the dsjson of Vowpal Wabbit. Features are in `c` there.
+const OF_DSJSON: &str = "_label_probability";
 const OTHER_POLICY: [&str; 4] = ["q", "pi", "policy", "predicted"];
 
 /// A mapping while it is guessed, and the file that explains it.
@@ -364,7 +392,8 @@ impl Guess {
             &taken,
         );
         taken.extend(density.map(|column| &*column.name));
-        let action = best(&ACTION, &Column::is_number, &taken);
+        let action = best(&ACTION, &Column::is_number, &taken)
+            .or_else(|| best(&ACTION, &|column| column.categories().is_some(), &taken));
         taken.extend(action.map(|column| &*column.name));
         let valued = |column: &Column| column.is_number() || column.is_flag();
         let reward = best(&REWARD, &valued, &taken);
@@ -423,16 +452,28 @@ impl Guess {
             column.spread()
         );
         self.say(&why, Some(format!("action = {}", quoted(&column.name))));
-        let few = column.whole && column.low == 0.0 && column.distinct.len() <= 1000;
-        let space = if few
+        let values = column.distinct.len();
+        let few = column.whole
+            && values <= 1000
+            && (column.low == 0.0 || values as f64 == column.high - column.low + 1.0);
+        let space = if let Some(space) = column.categories() {
+            space
+        } else if few
             && !column.is_flag()
             && column
                 .rank(&["price", "bid", "dose", "amount", "budget"])
                 .is_none()
         {
-            Space::Items {
-                count: column.high as usize + 1,
-                weights: None,
+            match column.low {
+                0.0 => Space::Items {
+                    count: column.high as usize + 1,
+                    weights: None,
+                },
+                low => Space::Steps {
+                    low,
+                    high: column.high,
+                    step: 1.0,
+                },
             }
         } else {
             let (low, high) = around(column.low, column.high);
@@ -440,7 +481,7 @@ impl Guess {
         };
         self.say(
             "What the action could have been, not only what it was: interval:LOW,HIGH, steps:LOW,HIGH,STEP where only some values\n\
-             # can be, items:COUNT for numbered items. Densities are against the uniform measure on it.",
+             # can be, items:COUNT for numbered items, mixed:NAME=ONE|TWO|THREE for words. Densities are against the uniform measure on it.",
             Some(format!("space = \"{space}\"")),
         );
         self.mapping.space = Some(space);
@@ -535,13 +576,17 @@ impl Guess {
     fn context(&mut self, columns: &[Column], taken: &[&str]) {
         // Names by the reason why they are left out.
         let mut left: Vec<(&str, Vec<String>)> = Vec::new();
+        let dsjson = columns.iter().any(|column| &*column.name == OF_DSJSON);
         for column in columns
             .iter()
             .filter(|column| !taken.contains(&&*column.name))
         {
             let name = column.name.to_string();
+            let feature = name.strip_prefix("c.");
             let why = if column.present == 0 {
                 "always empty"
+            } else if dsjson && feature.is_none_or(|name| name.starts_with('_')) {
+                "no feature in dsjson"
             } else if column.distinct.len() == 1 && column.present == self.rows {
                 "always the same"
             } else if column.is_name() {

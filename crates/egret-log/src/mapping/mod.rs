@@ -14,7 +14,7 @@ pub use value_range::{ValueRange, ValueRangeError};
 
 use std::path::{Path, PathBuf};
 
-use egret::{Objective, Space};
+use egret::{Knob, Objective, Space};
 use serde::{Deserialize, Serialize};
 
 use crate::input::is_stdin;
@@ -46,7 +46,8 @@ use crate::record::RowError;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogMapping {
-    /// The column of the action; several columns are the coordinates of a vector.
+    /// The column of the action; several columns are the coordinates of a vector, and over a mixed space each is the knob of its
+    /// name.
     #[serde(with = "text_form::one_or_many")]
     pub action: Vec<String>,
     /// The column of the density of the action, or `none` where densities were not logged: every row is a point mass then.
@@ -197,7 +198,7 @@ impl LogMapping {
                 }
                 Some(space) if unit_of(space).is_none() => {
                     let problem = format!(
-                        "densities per unit are known how to convert on intervals, boxes, steps and items, and this is {space}: \
+                        "densities per unit are known how to convert on intervals, boxes, steps, items and knobs, and this is {space}: \
                          divide them by the density of mu yourself"
                     );
                     return refused("density_per_unit", &problem);
@@ -218,7 +219,7 @@ impl LogMapping {
     }
 }
 
-/// How much a space holds in units of its own: its length or volume, or the number of its steps or items. A density per
+/// How much a space holds in units of its own: its length or volume, or the number of its steps, items or categories. A density per
 /// unit times this is one against μ, where μ is uniform.
 pub fn unit_of(space: &Space) -> Option<f64> {
     match space {
@@ -235,6 +236,15 @@ pub fn unit_of(space: &Space) -> Option<f64> {
             removed,
             ..
         } => Some((count - removed.len()) as f64),
+        Space::Mixed { knobs } => Some(knobs.values().map(unit_of_knob).product()),
         _ => None,
+    }
+}
+
+fn unit_of_knob(knob: &Knob) -> f64 {
+    match knob {
+        Knob::Interval { low, high } => high - low,
+        Knob::Steps { low, high, step } => ((high - low) / step).round() + 1.0,
+        Knob::Categories(names) => names.len() as f64,
     }
 }

@@ -1,5 +1,7 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+
+use egret::Knob;
 
 use crate::mapping::{LogMapping, NO_DENSITY, nearest};
 use crate::record::{
@@ -15,6 +17,10 @@ pub(crate) enum Role {
     Field(usize),
     /// A coordinate of the action.
     Coordinate(usize),
+    /// The knob of its name, of an action over a mixed space.
+    Knob,
+    /// The probability that the event was dropped from the log, as Vowpal Wabbit has it.
+    Dropped,
     /// A feature.
     Feature,
     /// Neither: it is kept by its name.
@@ -26,15 +32,18 @@ pub(crate) enum Role {
 /// What each column is for.
 pub(crate) struct Roles {
     mapping: LogMapping,
+    /// Of the space, where it is mixed.
+    knobs: BTreeMap<String, Knob>,
     known: HashMap<Arc<str>, Role>,
     /// What stood in each place of the row before: rows mostly have the same columns.
     before: Vec<(Arc<str>, Role)>,
 }
 
 impl Roles {
-    pub(crate) fn new(mapping: LogMapping) -> Self {
+    pub(crate) fn new(mapping: LogMapping, knobs: BTreeMap<String, Knob>) -> Self {
         Self {
             mapping,
+            knobs,
             known: HashMap::new(),
             before: Vec::new(),
         }
@@ -66,6 +75,9 @@ impl Roles {
     fn find(&self, name: &str) -> Role {
         let mapping = &self.mapping;
         let place = |field: &str| field::find(field, 0).expect("a field of the record");
+        if self.knobs.contains_key(name) && mapping.action.iter().any(|action| action == name) {
+            return Role::Knob;
+        }
         if mapping.action.len() == 1 && mapping.action[0] == name {
             return Role::Field(place("action"));
         }
@@ -90,6 +102,7 @@ impl Roles {
             return Role::Feature;
         }
         match field::find(name, 0) {
+            None if name == "pdrop" => Role::Dropped,
             None => Role::Extra,
             Some(_) if self.column_of(name).is_some() => Role::Left,
             // Whether a row has a density was said of all rows.
@@ -121,6 +134,11 @@ impl Roles {
             (&mapping.time, "time"),
             (&mapping.id, "eventId"),
         ]
+    }
+
+    /// Whether the knob of this name has categories.
+    pub(crate) fn has_categories(&self, knob: &str) -> bool {
+        matches!(self.knobs.get(knob), Some(Knob::Categories(_)))
     }
 
     /// The column that was named for a field.

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
@@ -52,7 +53,11 @@ impl MappedSource {
             (Some(true), Some(space)) => unit_of(space).unwrap_or(1.0),
             _ => 1.0,
         };
-        let roles = Roles::new(mapping.clone());
+        let knobs = match mu.as_ref().or(unstated.as_ref()).map(|space| &**space) {
+            Some(Space::Mixed { knobs }) => knobs.clone(),
+            _ => BTreeMap::new(),
+        };
+        let roles = Roles::new(mapping.clone(), knobs);
         let columns = table.columns();
         if let Some(columns) = &columns {
             roles.check(columns, true)?;
@@ -113,10 +118,27 @@ impl MappedSource {
         }
         let mut features = Features::new();
         let mut coordinates = Vec::new();
+        let mut knobs = BTreeMap::new();
         for (place, (name, value)) in cells.iter().enumerate() {
             match self.roles.of(place, name) {
                 Role::Field(place) => self.set(&mut draft, place, value)?,
                 Role::Coordinate(place) => coordinates.push((place, number(name, value)?)),
+                Role::Knob => {
+                    let value = match self.roles.has_categories(name) {
+                        true => cell::text(value).map(|text| text.map(FeatureValue::from)),
+                        false => cell::number(value).map(|number| number.map(FeatureValue::from)),
+                    };
+                    let value = value.map_err(|expected| RowError::Type {
+                        field: name.to_string(),
+                        found: cell::shown(&cells[place].1),
+                        expected,
+                    })?;
+                    knobs.extend(value.map(|value| (name.to_string(), value)));
+                }
+                Role::Dropped => {
+                    let kept = number(name, value)?.map(|dropped| 1.0 - dropped);
+                    draft.record.pass_prob = draft.record.pass_prob.or(kept);
+                }
                 Role::Feature => features.set(&**name, self.typed(value)),
                 Role::Extra => {
                     if let Some(value) = extra(self.typed(value)) {
@@ -132,6 +154,9 @@ impl MappedSource {
                 coordinates.into_iter().map(|(_, number)| number).collect();
             let numbers = numbers.ok_or(RowError::Missing { field: "action" })?;
             draft.action = Some(Vector::new(&numbers)?.into());
+        }
+        if !knobs.is_empty() {
+            draft.action = action(&FeatureValue::Object(knobs))?;
         }
         if draft.context.is_none() && draft.rest.is_none() {
             draft.context = Some(ContextForm::Named(features));
@@ -264,7 +289,8 @@ fn action(value: &FeatureValue) -> Result<Option<AnyAction>, RowError> {
     let wrong = || RowError::Type {
         field: "action".to_owned(),
         found: cell::shown(value),
-        expected: "a number, a list of numbers, or an object with a value for each knob",
+        expected: "a number, a list of numbers, or an object with a value for each knob; a column of words needs its \
+                   categories, as in --space 'mixed:colour=red|green|blue' for a column colour",
     };
     let parsed;
     let value = match value {
@@ -304,7 +330,14 @@ fn action(value: &FeatureValue) -> Result<Option<AnyAction>, RowError> {
             Some(action.into())
         }
         value => cell::number(value)
-            .map_err(|_| wrong())?
+            .map_err(|expected| match expected {
+                cell::DECIMAL_POINT => RowError::Type {
+                    field: "action".to_owned(),
+                    found: cell::shown(value),
+                    expected,
+                },
+                _ => wrong(),
+            })?
             .map(AnyAction::Number),
     })
 }

@@ -41,6 +41,9 @@ pub(crate) fn shown(value: &FeatureValue) -> String {
     }
 }
 
+/// What is expected of a number that is written with a decimal comma.
+pub(crate) const DECIMAL_POINT: &str = "a number with a decimal point";
+
 /// The number that a cell holds or spells; none where it is missing.
 pub(crate) fn number(value: &FeatureValue) -> Result<Option<f64>, &'static str> {
     match value {
@@ -49,7 +52,13 @@ pub(crate) fn number(value: &FeatureValue) -> Result<Option<f64>, &'static str> 
         FeatureValue::Number(number) => Ok(Some(*number)),
         FeatureValue::Text(text) => match text.trim() {
             "" => Ok(None),
-            text => text.parse().map(Some).map_err(|_| "a number"),
+            text => text.parse().map(Some).map_err(|_| {
+                let with_point = text.replacen(',', ".", 1);
+                match with_point.parse::<f64>().is_ok() {
+                    true => DECIMAL_POINT,
+                    false => "a number",
+                }
+            }),
         },
         _ => Err("a number"),
     }

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, 
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{DataType, Field};
-use egret::{AnyAction, FeatureValue, Objective, Space};
+use egret::{AnyAction, FeatureValue, KnobValue, Objective, Space};
 use egret_log::{Extra, LogMapping, OnBad, ReadError, Reader, Record};
 use proptest::prelude::*;
 
@@ -388,6 +388,78 @@ fn vectors_and_items_and_losses() {
     };
     let record = &records(&file, none).expect("read")[0];
     assert_eq!(record.number("density"), None);
+}
+
+#[test]
+fn words_and_numbers_are_the_knobs_of_a_mixed_space() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = written(
+        &folder,
+        "log.csv",
+        "Colour,size,price,p,cost\nred,2,19.5,0.125,1\n",
+    );
+    let base = LogMapping::from_toml("density = \"p\"\nloss = \"cost\"").expect("a mapping");
+    let over = |action: &[&str], space: &str| LogMapping {
+        action: action.iter().map(|&name| name.to_owned()).collect(),
+        space: Some(space.parse().expect("a space")),
+        density_per_unit: Some(true),
+        ..base.clone()
+    };
+    // Categories that look like numbers are names all the same.
+    let all = over(
+        &["Colour", "price", "size"],
+        "mixed:Colour=red|blue;size=1|2|3;price=5..50/0.5",
+    );
+    let record = &records(&file, all).expect("read")[0];
+    let AnyAction::Mixed(action) = &record.action else {
+        panic!("{}", record.action);
+    };
+    let expected = [
+        ("Colour", KnobValue::from("red")),
+        ("price", KnobValue::from(19.5)),
+        ("size", KnobValue::from("2")),
+    ];
+    for (knob, value) in expected {
+        assert_eq!(action.get(knob), Some(&value));
+    }
+    // Of 2 · 3 · 91 actions.
+    assert_eq!(record.number("density"), Some(0.125 * 546.0));
+    let alone = over(&["Colour"], "mixed:Colour=red|blue");
+    let record = &records(&file, alone).expect("read")[0];
+    assert_eq!(record.number("density"), Some(0.25));
+    // What is no category is told, and so is what words need.
+    let other = over(&["Colour"], "mixed:Colour=green|blue");
+    let found = error(&file, other);
+    assert!(found.contains("red"), "{found}");
+    let found = error(&file, over(&["Colour"], "items:2"));
+    assert!(found.contains("mixed:colour=red|green|blue"), "{found}");
+}
+
+#[test]
+fn a_decimal_comma_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mapping = LogMapping::from_toml("action = \"a\"\ndensity = \"p\"").expect("a mapping");
+    for row in ["11,43;1", "11.43;0,5"] {
+        let file = written(&folder, "log.csv", format!("a;p\n{row}\n"));
+        let found = error(&file, mapping.clone());
+        assert!(found.contains("a number with a decimal point"), "{found}");
+    }
+}
+
+#[test]
+fn the_probability_of_being_dropped_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = written(&folder, "log.csv", "a,p,pdrop\n0.5,1,0.75\n0.5,1,\n");
+    let mapping = LogMapping::from_toml("action = \"a\"\ndensity = \"p\"").expect("a mapping");
+    let kept: Vec<Option<f64>> = records(&file, mapping.clone())
+        .expect("read")
+        .iter()
+        .map(|record| record.pass_prob)
+        .collect();
+    assert_eq!(kept, [Some(0.25), None]);
+    let never = written(&folder, "never.csv", "a,p,pdrop\n0.5,1,1\n");
+    let found = error(&never, mapping);
+    assert!(found.contains("passProb"), "{found}");
 }
 
 #[test]
