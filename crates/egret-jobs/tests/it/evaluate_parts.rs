@@ -270,11 +270,11 @@ fn parts_that_differ_are_told() {
     let folder = folder();
     let file = folder.path().join("log.jsonl");
     let mut records = with_segments(3_000);
-    // Where some are left out, no interval can be relied on.
+    // Where some are left out, no interval can be relied on, nor by densities that are made up.
     records.retain(|record| record.loss.is_some());
     let asked = EvaluateRequest {
         parts: Some(PartsBy::Field("segment".to_owned())),
-        ..request(&file, &["uniform"])
+        ..request(&file, &["logged"])
     };
     let told = |records: &[Record]| {
         write(&file, records);
