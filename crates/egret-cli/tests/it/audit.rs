@@ -61,7 +61,8 @@ fn a_right_log_is_replayed_whole() {
     assert_eq!(report["replay"]["equal"], 1_600);
     assert_eq!(report["replay"]["relearned"], 1_599);
     assert_eq!(report["alarm"], false);
-    assert_eq!(report["tests"].as_array().expect("a list").len(), 4);
+    // 1/p, bins, predictions, proposals, and the sides of features.
+    assert_eq!(report["tests"].as_array().expect("a list").len(), 5);
     // All models of the folder: those that are learned and given both are equal.
     let output = egret(&["audit", &log, "--models", &DEMO, "--relearn", "--json"]);
     assert_eq!(output.status.code(), Some(0));
