@@ -8,7 +8,7 @@ use crate::evaluation::verdict::{Subject, Terms};
 use crate::evaluation::{Diagnostics, EvaluationError, PlanError, Standing, Verdict};
 use crate::interval::betting::{DifferenceBet, KnownOfPair, Path, Sides};
 use crate::interval::{
-    Confidence, IntervalKind, PathPoint, RatioDifference, normal_quantile_above,
+    AsymptoticSequence, Confidence, IntervalKind, PathPoint, RatioDifference, normal_quantile_above,
 };
 use crate::paired_events::PairedEvents;
 use crate::sums::{
@@ -22,10 +22,10 @@ use crate::weighted_events::{WeightedEvents, WeightedEventsError};
 ///
 /// | estimator | terms                                     | interval                                              |
 /// |-----------|-------------------------------------------|-------------------------------------------------------|
-/// | `ips`     | (w₁ − w₂)ℓ                                | normal; betting, see below                            |
-/// | `snips`   | the difference of two ratios              | normal                                                |
-/// | `dr`      | E_q₁ f̂ − E_q₂ f̂ + (w₁ − w₂)(ℓ − f̂)        | normal, and betting in place of ips's, if all three   |
-/// |           |                                           | predictions are given                                 |
+/// | `ips`     | (w₁ − w₂)ℓ                                | normal, asymptotic; betting, see below                |
+/// | `snips`   | the difference of two ratios              | normal, asymptotic                                    |
+/// | `dr`      | E_q₁ f̂ − E_q₂ f̂ + (w₁ − w₂)(ℓ − f̂)        | normal, asymptotic, and betting in place of ips's, if |
+/// |           |                                           | all three predictions are given                       |
 ///
 /// Bets are on w₁ℓ + w₂(1 − ℓ), with mean 1 + v₁ − v₂; with bounds on the weights, with predictions and with truncated means on
 /// more, in one wealth: `interval/betting/difference_bets.rs` has the formulas. Predictions must be known before the action is drawn.
@@ -308,11 +308,26 @@ impl PolicyComparison {
                 },
             }
         };
-        let z = normal_quantile_above(0.5 * alpha);
-        let normal = |estimator, estimate: f64, error: f64, terms| {
-            let ends = (estimate - z * error, estimate + z * error);
-            let kind = IntervalKind::Normal;
-            difference(estimator, kind, estimate, ends, terms, thrice)
+        let sequence = AsymptoticSequence::new(alpha);
+        let events = n as f64;
+        let kinds = [
+            (
+                IntervalKind::Normal,
+                normal_quantile_above(0.5 * alpha),
+                thrice,
+            ),
+            (
+                IntervalKind::Asymptotic,
+                sequence.standard_errors(events),
+                thrice.map(|_| more(events, sequence.times_until_half(events))),
+            ),
+        ];
+        let around = |estimator, estimate: f64, error: f64, terms| {
+            kinds.map(|(kind, standard_errors, more_events)| {
+                let margin = standard_errors * error;
+                let ends = (estimate - margin, estimate + margin);
+                difference(estimator, kind, estimate, ends, terms, more_events)
+            })
         };
         let (low, high) = total.sides.interval(alpha, 2.0).unwrap_or(NO_VALUE);
         let times = total.sides.times_until_half(alpha, 2.0);
@@ -340,7 +355,7 @@ impl PolicyComparison {
             },
             (low - 1.0, high - 1.0),
             own(ips),
-            times.map(|times| more(n as f64, times)),
+            times.map(|times| more(events, times)),
         );
         // The terms of the difference of two ratios, around the mean of both: (w₁ − w₂)(ℓ − v̄).
         let ratio_terms = Terms {
@@ -350,27 +365,25 @@ impl PolicyComparison {
         };
         let mut differences = Vec::new();
         if let Some(dr) = &total.dr {
-            differences.push(normal(
+            differences.extend(around(
                 Estimator::Dr,
                 dr.estimate(),
                 dr.standard_error(),
                 own(dr),
             ));
         }
-        differences.extend([
-            normal(
-                Estimator::Snips,
-                snips.estimate(),
-                snips.standard_error(),
-                ratio_terms,
-            ),
-            normal(
-                Estimator::Ips,
-                ips.estimate(),
-                ips.standard_error(),
-                own(ips),
-            ),
-        ]);
+        differences.extend(around(
+            Estimator::Snips,
+            snips.estimate(),
+            snips.standard_error(),
+            ratio_terms,
+        ));
+        differences.extend(around(
+            Estimator::Ips,
+            ips.estimate(),
+            ips.standard_error(),
+            own(ips),
+        ));
         // Terms with a prediction above 1 have no known bound.
         let mut largest = total.weights.iter().map(|one| one.largest_policy_predicted);
         let unbounded = corrected && largest.any(|largest| 1.0 < largest);

@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use crate::evaluation::pareto_tail::pareto_shape;
-use crate::interval::{IntervalKind, normal_quantile_above};
+use crate::interval::{AsymptoticSequence, IntervalKind, normal_quantile_above};
 use crate::sums::{Moments, Terms};
 use crate::weighted_events::WeightedEvents;
 
@@ -144,6 +144,10 @@ impl WeightSummary {
         let margin = match kind {
             IntervalKind::Normal | IntervalKind::Bootstrap => {
                 normal_quantile_above(0.5 * alpha) * self.logged.standard_error()
+            }
+            IntervalKind::Asymptotic => {
+                let sequence = AsymptoticSequence::new(alpha);
+                sequence.standard_errors(self.logged.n as f64) * self.logged.standard_error()
             }
             IntervalKind::Betting | IntervalKind::EmpiricalBernstein => {
                 // At all times at once, as losses are in [0, 1]: the normal mixture of Robbins 1970, best near 1,000 events.
@@ -291,6 +295,27 @@ mod tests {
         // Variance (1 + 0 + 4 + 1)/3 = 2.
         assert!((found.mean_weight_error - 0.5_f64.sqrt()).abs() < 1e-15);
         assert_eq!(found.pareto_k, None);
+    }
+
+    #[test]
+    fn the_mean_of_the_log_has_an_interval_of_the_same_kind() {
+        let losses: Vec<f64> = (0..1_000).map(|n| f64::from(n % 2)).collect();
+        let events = WeightedEvents {
+            losses: &losses,
+            weights: &[1.0; 1_000],
+            ..WeightedEvents::default()
+        };
+        let summary = WeightSummary::of(&events, &WeightSummary::new());
+        let margin = |kind| {
+            let (mean, margin) = summary.logged(kind, 0.05);
+            assert_eq!(mean, 0.5);
+            margin
+        };
+        let normal = margin(IntervalKind::Normal);
+        assert!((normal - 1.959_964 * (0.25 / 999.0_f64).sqrt()).abs() < 1e-8);
+        assert!((margin(IntervalKind::Asymptotic) / normal - 1.548_604).abs() < 1e-6);
+        assert!(1.4 * normal < margin(IntervalKind::Betting));
+        assert_eq!(margin(IntervalKind::Bootstrap), normal);
     }
 
     #[test]

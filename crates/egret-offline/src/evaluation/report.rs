@@ -6,8 +6,8 @@ use crate::evaluation::totals::Totals;
 use crate::evaluation::verdict::{Subject, Terms};
 use crate::evaluation::{Diagnostics, Estimate, Plan, Standing, Verdict};
 use crate::interval::{
-    Confidence, EmpiricalBernstein, IntervalKind, PathPoint, normal_quantile_above,
-    percentile_interval,
+    AsymptoticSequence, Confidence, EmpiricalBernstein, IntervalKind, PathPoint,
+    normal_quantile_above, percentile_interval,
 };
 use crate::sums::Moments;
 
@@ -133,16 +133,24 @@ impl Source<'_> {
         let alpha = confidence.alpha();
         let n = moments.n as f64;
         let thrice = (0 < moments.n).then_some(3 * moments.n);
+        let around = |standard_errors: f64, more_events| {
+            let (estimate, margin) = (
+                moments.estimate(),
+                standard_errors * moments.standard_error(),
+            );
+            Found {
+                estimate,
+                low: estimate - margin,
+                high: estimate + margin,
+                more_events,
+            }
+        };
         match kind {
-            IntervalKind::Normal => {
-                let margin = normal_quantile_above(0.5 * alpha) * moments.standard_error();
-                let estimate = moments.estimate();
-                Ok(Found {
-                    estimate,
-                    low: estimate - margin,
-                    high: estimate + margin,
-                    more_events: thrice,
-                })
+            IntervalKind::Normal => Ok(around(normal_quantile_above(0.5 * alpha), thrice)),
+            IntervalKind::Asymptotic => {
+                let sequence = AsymptoticSequence::new(alpha);
+                let more_events = thrice.map(|_| more(n, sequence.times_until_half(n)));
+                Ok(around(sequence.standard_errors(n), more_events))
             }
             IntervalKind::Bootstrap => {
                 let replicates = self.total.replicates.as_ref();

@@ -339,7 +339,7 @@ fn findings(subject: &Subject<'_>) -> Vec<Finding> {
             findings.extend(no_value(subject, mean_is_off));
             findings.extend(uninformative(subject));
         }
-        IntervalKind::Normal | IntervalKind::Bootstrap => {
+        IntervalKind::Normal | IntervalKind::Asymptotic | IntervalKind::Bootstrap => {
             findings.extend(not_yet_normal(subject, mean_is_off));
         }
     }

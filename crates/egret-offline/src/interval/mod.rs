@@ -3,6 +3,7 @@
 //! | kind                | file                  | holds                          | needs                               |
 //! |---------------------|-----------------------|--------------------------------|-------------------------------------|
 //! | normal              | `normal`              | as n grows                     | weights with a variance             |
+//! | asymptotic          | `asymptotic`          | at all n at once, as n grows   | weights with a variance             |
 //! | bootstrap           | `bootstrap`           | as n grows                     | weights with a variance             |
 //! | empirical Bernstein | `empirical_bernstein` | at any n that was fixed before | bounded weights, independent events |
 //! | betting             | `betting/`            | at all n at once               | weights with mean 1                 |
@@ -10,12 +11,14 @@
 //! Intervals are computed from sums over events and know no policy. `evaluation/` decides which interval an estimator can have.
 //! `ratio_difference` has the standard error of a difference of two self-normalized estimates.
 
+mod asymptotic;
 pub(crate) mod betting;
 mod bootstrap;
 mod empirical_bernstein;
 mod normal;
 mod ratio_difference;
 
+pub(crate) use asymptotic::AsymptoticSequence;
 pub use betting::{LowerMean, PathPoint, running_intersection};
 pub(crate) use bootstrap::{Counts, Replicates, percentile_interval};
 pub(crate) use empirical_bernstein::EmpiricalBernstein;
@@ -34,6 +37,9 @@ use serde::{Deserialize, Serialize};
 pub enum IntervalKind {
     /// Estimate ± z standard errors, by the central limit theorem.
     Normal,
+    /// A confidence sequence by the central limit theorem: all n from some large one on hold at once, under the conditions of
+    /// [`Normal`](Self::Normal) and at most about twice as wide.
+    Asymptotic,
     /// Percentiles of the estimate over resampled logs.
     Bootstrap,
     /// Maurer & Pontil 2009: holds at any n, if weights are bounded and events independent.
@@ -44,8 +50,9 @@ pub enum IntervalKind {
 
 impl IntervalKind {
     /// All of them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Normal,
+        Self::Asymptotic,
         Self::Bootstrap,
         Self::EmpiricalBernstein,
         Self::Betting,
@@ -55,6 +62,7 @@ impl IntervalKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Normal => "normal",
+            Self::Asymptotic => "asymptotic",
             Self::Bootstrap => "bootstrap",
             Self::EmpiricalBernstein => "empirical-bernstein",
             Self::Betting => "betting",
@@ -81,7 +89,9 @@ impl FromStr for IntervalKind {
 
 /// No interval has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no interval {text:?}, expected one of normal, bootstrap, empirical-bernstein, betting")]
+#[error(
+    "no interval {text:?}, expected one of normal, asymptotic, bootstrap, empirical-bernstein, betting"
+)]
 pub struct UnknownInterval {
     text: String,
 }

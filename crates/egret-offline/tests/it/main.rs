@@ -1,5 +1,6 @@
 //! The public interface, tested from outside.
 
+mod asymptotic;
 mod audit;
 mod coverage;
 mod determinism;

@@ -13,7 +13,7 @@ use crate::logs::{Log, level};
 
 /// How weights spread; their mean is 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Weights {
+pub enum Weights {
     Constant,
     /// 0, 1 or 3.
     UpTo3,
@@ -30,7 +30,7 @@ enum Weights {
     CappedIgw,
 }
 
-const WEIGHTS: [Weights; 12] = [
+pub const WEIGHTS: [Weights; 12] = [
     Weights::Constant,
     Weights::UpTo3,
     Weights::UpTo5,
@@ -46,7 +46,7 @@ const WEIGHTS: [Weights; 12] = [
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Losses {
+pub enum Losses {
     Bernoulli(f64),
     /// Evenly in [0.1, 0.2].
     SmallRange,
@@ -54,7 +54,7 @@ enum Losses {
     Continuous,
 }
 
-const LOSSES: [Losses; 6] = [
+pub const LOSSES: [Losses; 6] = [
     Losses::Bernoulli(0.5),
     Losses::Bernoulli(0.1),
     Losses::Bernoulli(0.03),
@@ -109,7 +109,7 @@ fn capped_igw_settings() -> (f64, f64, f64) {
 
 impl Weights {
     /// A known bound.
-    fn bound(self) -> Option<f64> {
+    pub fn bound(self) -> Option<f64> {
         let (tau, gamma, beta) = capped_igw_settings();
         (self == Self::CappedIgw).then(|| (1.0 + gamma * (1.0 - beta)) / tau)
     }
@@ -146,10 +146,10 @@ impl Weights {
 
 /// A cell of the grid.
 #[derive(Debug, Clone, Copy)]
-struct Cell {
-    weights: Weights,
-    losses: Losses,
-    n: usize,
+pub struct Cell {
+    pub weights: Weights,
+    pub losses: Losses,
+    pub n: usize,
 }
 
 impl Cell {
@@ -159,7 +159,7 @@ impl Cell {
         weights.contains(&self.weights) && 1_000 <= self.n && 0.1 <= self.losses.mean()
     }
 
-    fn log(self, trial: u64) -> Log {
+    pub fn log(self, trial: u64) -> Log {
         let mut rng = EventRng::new(41, trial, Stream::World);
         let mut log = Log::default();
         let mean = self.losses.mean();
@@ -182,7 +182,7 @@ impl Cell {
     }
 
     /// The value: that of doubled losses, cut off at 1, where losses grow with a.
-    fn value(self) -> f64 {
+    pub fn value(self) -> f64 {
         match (self.weights, self.losses) {
             (Weights::CappedIgw, Losses::Bernoulli(mean)) => 0.5 * mean,
             // E min(2uv, 1)/2 = E uv − E (2uv − 1)₊/2.
@@ -210,7 +210,7 @@ const ESTIMATORS: [Estimator; 4] = [
     Estimator::Ips,
 ];
 
-type Row = (Estimator, IntervalKind);
+pub type Row = (Estimator, IntervalKind);
 
 /// The counts of each estimator and interval over so many logs.
 fn count(cell: Cell, logs: u64, intervals: &[IntervalKind]) -> Vec<(Row, Count)> {
