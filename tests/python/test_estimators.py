@@ -151,6 +151,14 @@ def close(found: float, expected: float, what: str) -> None:
     assert abs(found - expected) < TOLERANCE, f"{what}: egret {found!r}, here {expected!r}"
 
 
+def asymptotic_errors(alpha: float) -> float:
+    """Half the width of an asymptotic confidence sequence, in standard errors (Waudby-Smith et al. 2021)."""
+    log_alpha = -2.0 * math.log(alpha)
+    rho_squared = (log_alpha + math.log(log_alpha + 1.0)) / 1_000.0
+    time = ROWS * rho_squared + 1.0
+    return math.sqrt(2.0 * time / (ROWS * rho_squared) * math.log(math.sqrt(time) / alpha))
+
+
 def import_obp():
     """Imports its estimators, which are plain numpy. Stubs replace the gigabytes that the package would import."""
 
@@ -211,17 +219,19 @@ def test_estimators() -> None:
         # Small row groups: sums must not depend on them.
         pq.write_table(pa.table(log), path, row_group_size=3_000)
 
+        asymptotic = asymptotic_errors(1.0 - LEVEL)
         for stabilize in (False, True):
             h = log["tau"] / (log["tau"] + log["gamma"]) if stabilize else np.ones(ROWS)
             extra = ["--stabilize"] if stabilize else []
-            rows = ope(egret, path, *policy, "--estimators", ",".join(NAMES), "--intervals", "normal", *extra)
-            assert len(rows) == len(NAMES)
-            for row, name in zip(rows, NAMES):
+            rows = ope(egret, path, *policy, "--estimators", ",".join(NAMES), "--intervals", "normal,asymptotic", *extra)
+            assert len(rows) == 2 * len(NAMES)
+            for row, name in zip(rows, [name for name in NAMES for _ in range(2)]):
                 value, error = by_formula(name, log, h)
+                errors = Z if row["interval"] == "normal" else asymptotic
                 assert row["estimator"] == name, row
                 close(row["estimate"], value, name)
-                close(row["low"], value - Z * error, f"{name}, lower end")
-                close(row["high"], value + Z * error, f"{name}, upper end")
+                close(row["low"], value - errors * error, f"{name}, {row['interval']}, lower end")
+                close(row["high"], value + errors * error, f"{name}, {row['interval']}, upper end")
                 w = h * log["q"] / log["density"]
                 close(row["ess"] / ROWS, np.sum(w) ** 2 / np.sum(w**2) / ROWS, "ess")
                 close(row["mean_weight"], np.sum(w) / np.sum(h), "mean weight")
@@ -254,7 +264,7 @@ def test_estimators() -> None:
             ratio = (row["high"] - row["low"]) / (2.0 * Z * error)
             # The width of 200 replicates has a standard error of 6%.
             assert 0.75 < ratio < 1.25, (row, ratio)
-    print(f"8 estimators and 3 intervals within {TOLERANCE}, 7 of obp's own classes too")
+    print(f"8 estimators and 4 intervals within {TOLERANCE}, 7 of obp's own classes too")
 
 
 if __name__ == "__main__":

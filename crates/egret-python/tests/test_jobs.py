@@ -50,6 +50,19 @@ def test_evaluation_is_that_of_the_command(sold, command):
     assert here.to_dict()["level"] == 0.95
 
 
+def test_intervals_are_named_as_on_the_command_line(sold, command):
+    names = ["normal", "asymptotic", "bootstrap", "betting"]
+    here = egret.evaluate(sold / "log.parquet", "uniform", estimators=["ips"], intervals=names)
+    there = command(
+        *("ope", sold / "log.parquet", "-p", "uniform", "--estimators", "ips"),
+        *("--intervals", ",".join(names), "--json"),
+    )
+    assert here.table == json.loads(there)
+    assert [row["interval"] for row in here.table] == names
+    with pytest.raises(egret.EgretError, match="asymptotic"):
+        egret.evaluate(sold / "log.parquet", "uniform", intervals=["gauss"])
+
+
 def test_a_fit_is_that_of_the_command(sold, command):
     here = egret.evaluate(sold / "log.parquet", "uniform", fit=True)
     assert here.table == json.loads(command("ope", sold / "log.parquet", "-p", "uniform", "--fit", "--json"))

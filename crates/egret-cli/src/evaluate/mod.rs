@@ -43,7 +43,7 @@ pub struct OpeArgs {
     /// [default: snips,ips, and dr,sndr before them where predictions are known]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     estimators: Vec<Estimator>,
-    /// normal, bootstrap, empirical-bernstein, betting
+    /// normal, asymptotic, bootstrap, empirical-bernstein, betting (see below)
     #[arg(
         long,
         value_delimiter = ',',
@@ -134,6 +134,13 @@ Policies, each optionally as NAME=POLICY:
   kernel:model=FILE[,...]            a deterministic policy (a column of actions, or a model's best action), smoothed
                                      with a kernel that is renormalized at the ends: the value is that of the smoothed
                                      policy. slope, the default, is the rule of Su, Srinath and Krishnamurthy (2020)
+
+Intervals:
+  normal               for large numbers of events, if weights have a variance
+  asymptotic           likewise, and at all numbers at once: look and stop when you like; 1.5 to 2 times as wide
+  bootstrap            likewise, at one number
+  empirical-bernstein  at any one number, with a known bound on weights
+  betting              at all numbers at once, for any weights
 
 Each interval comes with a verdict: what it says, whether to rely on it, and what would help. Point masses have no density and count with weight 0.
 A model must not have learned from the events that judge it: give the first that it has not seen with --from-seq.

@@ -131,6 +131,7 @@ fn the_glossary_has_every_letter_and_name() {
         "dr",
         "sndr",
         "drs",
+        "asymptotic",
         "bootstrap",
         "empirical-bernstein",
         "betting",

@@ -148,6 +148,13 @@ pub(super) fn report(
             "1/z over the log, an estimate of kappa, is {kappa:.2} on average. Densities that leave it out are off by as much."
         ));
     }
+    if checked
+        .request
+        .intervals
+        .contains(&IntervalKind::Asymptotic)
+    {
+        remarks.push(ASYMPTOTIC.to_owned());
+    }
     remarks.extend(warnings);
     Ok(EvaluateReport {
         rows,
@@ -160,6 +167,9 @@ pub(super) fn report(
         remarks,
     })
 }
+
+const ASYMPTOTIC: &str = "Asymptotic intervals hold at all numbers of events at once, so look and stop when you like; as normal ones, they hold for large \
+                          numbers, if weights have a variance.";
 
 /// The rows of all policies, then of differences.
 fn rows(

@@ -2,7 +2,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use egret::{Density, EventRng, Loss, Objective, Propensity, Space, Stream};
-use egret_jobs::evaluate::{EvaluateReport, EvaluateRequest, EvaluationRow, Predictions, evaluate};
+use egret_jobs::evaluate::{
+    EvaluateReport, EvaluateRequest, EvaluationRow, PartsBy, Predictions, evaluate,
+};
 use egret_jobs::train::{TrainRequest, TrainingLog, train};
 use egret_jobs::{JobError, LogSource, Silent};
 use egret_log::{Mode, Record};
@@ -134,6 +136,7 @@ fn rows_and_columns_say_the_same() {
     let asked = |file| EvaluateRequest {
         intervals: vec![
             IntervalKind::Normal,
+            IntervalKind::Asymptotic,
             IntervalKind::Bootstrap,
             IntervalKind::Betting,
         ],
@@ -169,6 +172,45 @@ fn rows_and_columns_say_the_same() {
         assert_eq!(one.rows, two.rows);
         assert_eq!(one, two);
     }
+}
+
+#[test]
+fn asymptotic_intervals_are_of_all_that_normal_ones_are_of_and_explained() {
+    let (_folder, file) = log("log.jsonl", 400);
+    let asked = |intervals| {
+        let request = EvaluateRequest {
+            intervals,
+            estimators: Estimator::ALL.to_vec(),
+            predictions: Some(Predictions::Column("predicted".to_owned())),
+            against: Some("logged".to_owned()),
+            parts: Some(PartsBy::Window(100)),
+            simultaneous: true,
+            ..request(&file, &["q=column:q,predicted=q_predicted"])
+        };
+        evaluate(&request, &Silent).expect("a report")
+    };
+    let [normal, asymptotic] =
+        [IntervalKind::Normal, IntervalKind::Asymptotic].map(|kind| asked(vec![kind]));
+    for (normal, asymptotic) in [
+        (&normal.rows, &asymptotic.rows),
+        (&normal.parts, &asymptotic.parts),
+    ] {
+        assert_eq!(normal.len(), asymptotic.len());
+        for (normal, asymptotic) in normal.iter().zip(asymptotic) {
+            assert_eq!(asymptotic.interval, "asymptotic");
+            assert_eq!(asymptotic.policy, normal.policy);
+            assert_eq!(asymptotic.estimator, normal.estimator);
+            assert_eq!(asymptotic.estimate, normal.estimate);
+            assert_eq!(asymptotic.simultaneous, normal.simultaneous);
+            let ratio = (asymptotic.high - asymptotic.low) / (normal.high - normal.low);
+            assert!((1.3..2.2).contains(&ratio), "{ratio}: {asymptotic:?}");
+        }
+    }
+    let said = |report: &EvaluateReport| {
+        let about = |remark: &&String| remark.contains("hold at all numbers of events at once");
+        report.remarks.iter().filter(about).count()
+    };
+    assert_eq!((said(&normal), said(&asymptotic)), (0, 1));
 }
 
 #[test]
@@ -296,7 +338,7 @@ fn rows_weigh_by_1_over_pass_prob_and_null_is_1() {
         let (_folder, file) = log(name, 30);
         let mut all = records(30);
         let betting = EvaluateRequest {
-            intervals: IntervalKind::ALL[..2].to_vec(),
+            intervals: IntervalKind::ALL[..3].to_vec(),
             ..request(&file, &["q=column:q"])
         };
         let certain = evaluate(&betting, &Silent).expect("a report");
@@ -316,17 +358,19 @@ fn rows_weigh_by_1_over_pass_prob_and_null_is_1() {
         }
         write(&file, &kept);
         let request = EvaluateRequest {
-            intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
+            intervals: vec![
+                IntervalKind::Normal,
+                IntervalKind::Asymptotic,
+                IntervalKind::Betting,
+            ],
             ..request(&file, &["uniform"])
         };
         let report = evaluate(&request, &Silent).expect("a report");
-        for estimator in ["snips", "ips"] {
-            assert_near(row(&report, "uniform", estimator).estimate, 0.5);
+        for row in &report.rows {
+            assert_near(row.estimate, 0.5);
         }
-        assert!(
-            report.rows.iter().all(|row| row.interval == "normal"),
-            "{report:?}"
-        );
+        let kinds: Vec<&str> = report.rows.iter().map(|row| &*row.interval).collect();
+        assert_eq!(kinds, ["normal", "asymptotic", "normal", "asymptotic"]);
         // Too few to rely on, and no betting interval to read instead.
         let row = &report.rows[0];
         assert!(row.verdict.contains("do not rely on it"), "{row:?}");

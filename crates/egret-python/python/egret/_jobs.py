@@ -75,7 +75,8 @@ def evaluate(
     estimators
         ips, snips, clipped-ips, switch, dm, dr, sndr, drs. By default snips and ips, with predictions also dr and sndr.
     intervals
-        normal, bootstrap, empirical-bernstein, betting.
+        normal, asymptotic, bootstrap, empirical-bernstein, betting. Both asymptotic and betting ones hold at all numbers
+        of events at once, so look and stop when you like: asymptotic ones for large numbers, as normal ones do.
     against
         Also the difference of each policy to the one of this name; "logged" is the policy that made the log.
     from_seq, to_seq
