@@ -189,56 +189,78 @@ fn event_weights_leave_it_right() {
     }
 }
 
+/// Adds events to a comparison of two windows on the same actions, of which the first has the loss 0.3 and the second 0.4.
+fn compare_more(comparison: &mut PolicyComparison, events: usize, rng: &mut EventRng) {
+    let (mut losses, mut first, mut second) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..events {
+        let a = rng.unit();
+        losses.push(f64::from(rng.unit() < 0.2 + 0.4 * a));
+        first.push(if a < 0.5 { 2.0 } else { 0.0 });
+        second.push(if (0.25..0.75).contains(&a) { 2.0 } else { 0.0 });
+    }
+    let predicted = vec![0.4; events];
+    let paired = PairedEvents {
+        losses: &losses,
+        weights: [&first, &second],
+        predictions: Some([&predicted; 3].map(|column| &column[..])),
+        ..PairedEvents::default()
+    };
+    comparison.observe(&paired).expect("in range");
+}
+
 #[test]
 fn differences_hold_however_often_one_looks() {
-    // Two windows of the same actions, one loss in three; predictions know the kind of context.
     let logs = 300;
     let missed = |trial: u64| {
         let mut rng = EventRng::new(13, trial, Stream::World);
         let mut comparison = PolicyComparison::new(None).expect("no bound");
-        let mut seen: Vec<(Row, bool)> = Vec::new();
-        let mut before = 0;
+        let mut missed: Vec<(Row, bool)> = Vec::new();
         for n in looks(3_000, 10) {
-            let (mut losses, mut first, mut second) = (Vec::new(), Vec::new(), Vec::new());
-            for _ in before..n {
-                let a = rng.unit();
-                losses.push(f64::from(rng.unit() < 0.2 + 0.4 * a));
-                first.push(if a < 0.5 { 2.0 } else { 0.0 });
-                second.push(if (0.25..0.75).contains(&a) { 2.0 } else { 0.0 });
-            }
-            before = n;
-            let predicted = vec![0.4; losses.len()];
-            let events = PairedEvents {
-                losses: &losses,
-                weights: [&first, &second],
-                predictions: Some([&predicted; 3].map(|column| &column[..])),
-                ..PairedEvents::default()
-            };
-            comparison.observe(&events).expect("in range");
-            let rows = comparison.report(level(1.0 - ALPHA)).differences;
-            let rows = rows
-                .iter()
-                .filter(|row| row.interval != IntervalKind::Betting);
-            let rows: Vec<_> = rows.collect();
-            seen.resize(rows.len(), ((Estimator::Ips, Normal), false));
-            for (seen, row) in seen.iter_mut().zip(rows) {
-                // 0.3 less 0.4.
-                let missed = !(row.low <= -0.1 && -0.1 <= row.high);
-                *seen = (
+            let more = n - comparison.events() as usize;
+            compare_more(&mut comparison, more, &mut rng);
+            for row in comparison.report(level(1.0 - ALPHA)).differences {
+                let outside = !(row.low <= -0.1 && -0.1 <= row.high);
+                missed.push((
                     (row.estimator, row.interval),
-                    seen.1 || row.verdict.is_reliable() && missed,
-                );
+                    row.verdict.is_reliable() && outside,
+                ));
             }
         }
-        seen
+        missed
     };
     let all: Vec<Vec<(Row, bool)>> = (0..logs).into_par_iter().map(missed).collect();
-    assert_eq!(all[0].len(), 2 * ESTIMATORS.len());
-    for place in 0..all[0].len() {
-        let row = all[0][place].0;
-        let missed = all.iter().filter(|seen| seen[place].1).count() as u64;
-        let broken = allowed_misses(logs, 0.07) < missed;
-        assert_eq!(broken, row.1 == Normal, "{row:?}: {missed}");
+    for estimator in ESTIMATORS {
+        for kind in [Asymptotic, Normal] {
+            let ever = |missed: &&Vec<(Row, bool)>| missed.contains(&((estimator, kind), true));
+            let missed = all.iter().filter(ever).count() as u64;
+            let broken = allowed_misses(logs, 0.07) < missed;
+            assert_eq!(broken, kind == Normal, "{estimator}, {kind}: {missed}");
+        }
+    }
+}
+
+#[test]
+fn a_difference_is_widened_alike() {
+    let mut comparison = PolicyComparison::new(None).expect("no bound");
+    compare_more(
+        &mut comparison,
+        1_000,
+        &mut EventRng::new(14, 0, Stream::World),
+    );
+    let rows = comparison.report(level(0.95)).differences;
+    let of = |estimator, kind| {
+        let mut rows = rows.iter();
+        rows.find(|row| (row.estimator, row.interval) == (estimator, kind))
+            .expect("each estimator has it")
+    };
+    for estimator in ESTIMATORS {
+        let [normal, asymptotic] = [Normal, Asymptotic].map(|kind| of(estimator, kind));
+        let ratio = (asymptotic.high - asymptotic.low) / (normal.high - normal.low);
+        assert!((ratio - 1.548_604).abs() < 1e-6, "{estimator}: {ratio}");
+        assert_eq!(asymptotic.estimate, normal.estimate);
+        assert_eq!(asymptotic.verdict.kind, normal.verdict.kind);
+        let more = asymptotic.more_events.expect("it shrinks");
+        assert!((3_200..3_300).contains(&more), "{more}");
     }
 }
 
