@@ -6,7 +6,8 @@
 //!
 //!     cargo run --release -p egret-lab --example real_data -- DATA_DIR --seeds 100 --write docs/offline.md
 //!
-//! `--log default` has the log of the default learner in place of the paper's, with event by event what its weights can reach.
+//! `--log default` has the log of the default learner in place of the paper's, with event by event what its weights can reach,
+//! asymptotic intervals too, and how often intervals are called reliable.
 
 mod tally;
 mod world;
@@ -204,19 +205,24 @@ fn outcomes(data: &Supervised, log: Log, seed: u64) -> Result<Vec<Outcome>> {
 }
 
 fn estimates(log: Log, events: &WeightedEvents<'_>) -> Result<Vec<egret_offline::Estimate>> {
-    let estimators = match log {
-        Log::Paper => Estimator::ALL
-            .map(|estimator| match estimator {
+    use IntervalKind::{Asymptotic, Betting, Normal};
+    let (estimators, intervals) = match log {
+        Log::Paper => {
+            let estimators = Estimator::ALL.map(|estimator| match estimator {
                 // The paper's cap.
                 Estimator::ClippedIps(_) => Estimator::ClippedIps(Hyperparameter::Given(5.0)),
                 other => other,
-            })
-            .to_vec(),
-        Log::Default => vec![Estimator::Ips, Estimator::Snips, Estimator::Dr],
+            });
+            (estimators.to_vec(), vec![Normal, Betting])
+        }
+        Log::Default => (
+            vec![Estimator::Ips, Estimator::Snips, Estimator::Dr],
+            vec![Normal, Asymptotic, Betting],
+        ),
     };
     let mut evaluation = Evaluation::new(Plan {
         estimators,
-        intervals: vec![IntervalKind::Normal, IntervalKind::Betting],
+        intervals,
         event_bounds: events.weight_bounds.is_some(),
         truncated: events.truncated.is_some(),
         ..Plan::default()

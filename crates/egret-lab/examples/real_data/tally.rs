@@ -33,6 +33,8 @@ struct Side {
     rmse: f64,
     covered: usize,
     width: f64,
+    effective: f64,
+    reliable: usize,
 }
 
 impl Table {
@@ -84,7 +86,7 @@ impl Table {
         let as_if_1 = self.rows.iter().any(|row| 0 < row.sides[1].seeds);
         let (titles, dashes) = match as_if_1 {
             true => (" κ̂ = 1: estimate | rmse | covers |", "--:|--:|--:|"),
-            false => ("", ""),
+            false => (" effective events | reliable |", "--:|--:|"),
         };
         let mut text = format!(
             "\n### {}\n\n\
@@ -96,18 +98,25 @@ impl Table {
             let [correct, wrong] = row.sides;
             text += &format!("| {} | {} | {:.4} |", row.policy, row.by, row.truth);
             text += &format!(" {:.4} | {:.4} |", correct.mean, correct.rmse);
-            text += &format!(" {:.4} | {}% |", 0.5 * correct.width, correct.percent());
-            if as_if_1 {
-                text += &match wrong.seeds {
-                    0 => " – | – | – |".to_owned(),
-                    _ => format!(
-                        " {:.4} | {:.4} | {}% |",
-                        wrong.mean,
-                        wrong.rmse,
-                        wrong.percent()
-                    ),
-                };
-            }
+            text += &format!(
+                " {:.4} | {}% |",
+                0.5 * correct.width,
+                correct.percent(correct.covered)
+            );
+            text += &match (as_if_1, wrong.seeds) {
+                (false, _) => format!(
+                    " {:.0} | {}% |",
+                    correct.effective,
+                    correct.percent(correct.reliable)
+                ),
+                (true, 0) => " – | – | – |".to_owned(),
+                (true, _) => format!(
+                    " {:.4} | {:.4} | {}% |",
+                    wrong.mean,
+                    wrong.rmse,
+                    wrong.percent(wrong.covered)
+                ),
+            };
             text.push('\n');
         }
         text
@@ -129,11 +138,17 @@ impl Side {
             width: mean(outcomes, |outcome| {
                 outcome.estimate.high - outcome.estimate.low
             }),
+            effective: mean(outcomes, |outcome| outcome.estimate.ess),
+            reliable: outcomes
+                .iter()
+                .filter(|outcome| outcome.estimate.verdict.is_reliable())
+                .count(),
         }
     }
 
-    fn percent(self) -> usize {
-        (100.0 * self.covered as f64 / self.seeds as f64).round() as usize
+    /// So many of the seeds.
+    fn percent(self, seeds: usize) -> usize {
+        (100.0 * seeds as f64 / self.seeds as f64).round() as usize
     }
 }
 
