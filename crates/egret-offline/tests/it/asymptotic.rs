@@ -111,9 +111,9 @@ fn broken(found: &[Watched], kind: IntervalKind) -> Vec<&Watched> {
 
 #[test]
 fn reliable_ones_hold_however_often_one_looks() {
-    use reliability::Weights::{Constant, Lognormal, Pareto, UpTo3, UpTo5};
+    use reliability::Weights::{Constant, Lognormal, UpTo3, UpTo5};
     let logs = 200;
-    let weights = [Constant, UpTo3, UpTo5, Lognormal(0.5), Pareto(3.0)];
+    let weights = [Constant, UpTo3, UpTo5, Lognormal(0.5)];
     let losses = [
         Losses::Bernoulli(0.5),
         Losses::Bernoulli(0.1),
@@ -124,7 +124,7 @@ fn reliable_ones_hold_however_often_one_looks() {
         .into_iter()
         .flat_map(|weights| losses.map(|losses| (weights, losses)))
     {
-        let n = 2_000;
+        let n = 10_000;
         let found = watch_cell(Cell { weights, losses, n }, logs);
         let missing = broken(&found, Asymptotic);
         assert!(missing.is_empty(), "{weights:?} {losses:?}: {missing:?}");
@@ -135,8 +135,8 @@ fn reliable_ones_hold_however_often_one_looks() {
     }
     let all = all.expect("there are cells");
     for watched in &all {
-        // 3,000 logs: what misses 5% is seen to miss 7% once in a million times. The power beside it: a normal interval is
-        // looked at as often, and misses on more than every fifth.
+        // Of 2,400 logs, what misses 5% is seen to miss 7.3% once in a million times. The power beside it: a normal interval is
+        // looked at as often, and misses on more than every fifth log. Without its logarithm of n this one misses 11%.
         let rate = watched.missed as f64 / watched.reliable as f64;
         assert!(2_000 < watched.reliable, "{watched:?}");
         match watched.row.1 {

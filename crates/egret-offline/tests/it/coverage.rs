@@ -446,6 +446,7 @@ fn how_many_more_events_is_about_right() {
         weight_bound: Some(4.0),
         intervals: vec![
             IntervalKind::Normal,
+            IntervalKind::Asymptotic,
             IntervalKind::EmpiricalBernstein,
             IntervalKind::Betting,
         ],
