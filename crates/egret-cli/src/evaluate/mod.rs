@@ -137,7 +137,7 @@ Policies, each optionally as NAME=POLICY:
 
 Intervals:
   normal               for large numbers of events, if weights have a variance
-  asymptotic           likewise, and at all numbers at once: look and stop when you like; 1.5 to 2 times as wide
+  asymptotic           likewise, and at all numbers at once: look and stop when you like
   bootstrap            likewise, at one number
   empirical-bernstein  at any one number, with a known bound on weights
   betting              at all numbers at once, for any weights
