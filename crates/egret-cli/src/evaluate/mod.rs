@@ -414,14 +414,14 @@ fn remarks(report: &EvaluateReport) -> Vec<String> {
             remarks.push(note);
         }
     }
-    // By the first estimator of a difference: the others would tell another number for the same.
+    // If it is what the first row estimates, by the interval of the row to go by: one number is enough.
     let of_policies = report.rows.chunk_by(|one, next| one.policy == next.policy);
-    for row in of_policies.map(|rows| &rows[0]) {
+    for (rows, row) in of_policies.zip(&to_go_by) {
         if let Some(events) = row.settles_after {
             remarks.push(format!(
                 "{}: if the difference is what {} estimates, {} more events would settle it.",
                 row.policy,
-                row.estimator,
+                rows[0].estimator,
                 about(events)
             ));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egret::{
     ActionKind, AnyModel, Context, Decision, Density, DensityKind, GammaSchedule, Interval, Item,
     ItemSet, LineMeasure, Loss, MixedAction, Model, Objective, ReferenceMeasure, Settings, Space,
-    Vector, for_kind,
+    TrainedRows, Vector, for_kind,
 };
 use egret_log::{Mode, Record};
 use egret_offline::{
@@ -102,6 +102,15 @@ fn load_models(
         models.insert(file.clone(), model);
     }
     Ok(models)
+}
+
+/// Whether a model has learned from more than the rows of logs that it tells.
+fn learned_online(model: &AnyModel) -> bool {
+    let told = model.trained_rows().map_or(0, TrainedRows::rows);
+    for_kind!(model.kind(), A => {
+        let typed = model.typed::<A>().expect("its own kind");
+        told < typed.learner().learned().events
+    })
 }
 
 /// What policies are made of.
@@ -579,13 +588,18 @@ impl Scan<'_> {
     }
 
     /// Notes whether a model has learned from this event: online, where the log says how much had been learned when it was
-    /// decided, and more is now; or from a log, where it knows the row again.
+    /// decided, and more is now; or from a log, where it knows the row again. The batches of a model that learned from logs
+    /// alone, or of another seed, are not to be compared with those of this log.
     fn note_training(&self, record: &Record, loss: Loss, left_out: &mut LeftOut) {
         let mut row = None;
         for (file, model) in self.models {
             let learned = left_out.learned.entry(file.clone()).or_default();
             let decided = record.batches_learned;
-            learned.online |= decided.is_some_and(|n| n < model.batches_learned());
+            let ahead = decided.is_some_and(|n| n < model.batches_learned());
+            learned.ahead |= ahead;
+            learned.online |= ahead
+                && record.seed.is_none_or(|seed| seed == model.settings().seed)
+                && learned_online(model);
             let Some(trained) = model.trained_rows() else {
                 continue;
             };

@@ -48,7 +48,7 @@ pub struct EvaluationRow {
     pub kappa: Option<f64>,
     /// How many more events make the interval half as wide.
     pub more_events: Option<u64>,
-    /// How many more events would settle which of two policies is better, if the difference is what the first estimator of it says.
+    /// How many more events would settle which of two policies is better, if the difference is what the first of its rows estimates.
     pub settles_after: Option<u64>,
     /// The mean of the log as it was played; not for a difference.
     pub logged: Option<f64>,
@@ -413,7 +413,9 @@ fn differences(
             let other = &policies[against].name;
             let name = format!("{} − {other}", policy.name);
             let asked = |found: &&Difference| checked.request.intervals.contains(&found.interval);
-            rows.extend(report.differences.iter().filter(asked).map(|difference| {
+            let asked = report.differences.iter().filter(asked);
+            let first = asked.clone().next().map_or(f64::NAN, |one| one.estimate);
+            rows.extend(asked.map(|difference| {
                 let weights = &report.diagnostics;
                 let mut difference = difference.clone();
                 if checked.request.log.estimate_density {
@@ -425,7 +427,7 @@ fn differences(
                 {
                     difference.verdict = difference.verdict.with_learned_events();
                 }
-                let settled = difference.events_to_settle_at(report.differences[0].estimate);
+                let settled = difference.events_to_settle_at(first);
                 let row =
                     EvaluationRow::of_difference((&name, other), objective, difference, weights);
                 EvaluationRow {
@@ -461,6 +463,12 @@ impl LeftOut {
             warnings.push(
                 "A model has learned from some of these events, or from others like them at the same time, which \
                  flatters it. Evaluate it on others: later ones with --from-seq, or a log that it has not seen."
+                    .to_owned(),
+            );
+        } else if self.may_be_learned() {
+            warnings.push(
+                "A model has learned more batches than the models that made this log. If it learned from these events, that \
+                 flatters it: evaluate it on others then."
                     .to_owned(),
             );
         }

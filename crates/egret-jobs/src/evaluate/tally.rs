@@ -54,7 +54,9 @@ pub(super) struct LeftOut {
 /// What a model has learned of the events that it is evaluated on.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Learned {
-    /// Whether it learned online, and more than had been learned when some of them were decided.
+    /// Whether it has learned more batches than had been learned when some of them were decided, by whatever model.
+    pub ahead: bool,
+    /// Whether that was this model, by its seed, and it has learned from more than the rows that it tells.
     pub online: bool,
     /// Of the rows that it can tell, how many it was trained on.
     pub known: u64,
@@ -225,6 +227,11 @@ impl LeftOut {
     /// Whether any model has.
     pub(super) fn was_learned(&self) -> bool {
         self.learned.values().any(Learned::some)
+    }
+
+    /// Whether any model may have, for all that the log says.
+    pub(super) fn may_be_learned(&self) -> bool {
+        self.learned.values().any(|learned| learned.ahead)
     }
 
     fn nothing_to_weigh(&self) -> String {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use egret::Objective;
+use egret::{AnyModel, Objective};
 use egret_jobs::check::{CheckRequest, check};
 use egret_jobs::decide::{ContextSource, DecideRequest, decide, decide_each};
 use egret_jobs::describe::{DescribeRequest, describe};
@@ -16,7 +16,7 @@ use egret_log::LogMapping;
 use egret_offline::VerdictKind;
 use tempfile::TempDir;
 
-use crate::{assert_place, folder};
+use crate::{assert_place, folder, learned_log, learned_log_of};
 
 /// Numbers in [0, 1) that are spread evenly.
 fn even(row: u64, by: f64) -> f64 {
@@ -257,6 +257,22 @@ fn words_are_actions_too() {
     assert!((first.mean_weight - 1.0).abs() < 0.02, "{first:?}");
 }
 
+/// A model after one epoch of a log.
+fn trained_on(log: LogSource) -> AnyModel {
+    let request = TrainRequest {
+        from: TrainingLog {
+            log,
+            ..TrainingLog::default()
+        },
+        candidate: CandidateRequest {
+            epochs: Some(1),
+            ..CandidateRequest::default()
+        },
+        ..TrainRequest::default()
+    };
+    train(&request, &Silent).expect("trained").0
+}
+
 #[test]
 fn a_model_knows_the_rows_it_was_trained_on() {
     let folder = folder();
@@ -269,18 +285,7 @@ fn a_model_knows_the_rows_it_was_trained_on() {
         file
     };
     let first = write("first.csv", &rows[..3_000]);
-    let request = TrainRequest {
-        from: TrainingLog {
-            log: source(&first, mapping()),
-            ..TrainingLog::default()
-        },
-        candidate: CandidateRequest {
-            epochs: Some(1),
-            ..CandidateRequest::default()
-        },
-        ..TrainRequest::default()
-    };
-    let (model, _) = train(&request, &Silent).expect("trained");
+    let model = trained_on(source(&first, mapping()));
     let saved = folder.path().join("m.egret");
     fs::write(&saved, model.save()).expect("written");
     let warned = |file: &Path| {
@@ -327,6 +332,45 @@ fn a_model_knows_the_rows_it_was_trained_on() {
     assert_eq!(warned(&first), 1);
 }
 
+/// What is said of a policy that plays by a model: whether its rows are called biased, and whether a remark says that it may be.
+fn accused(model: &Path, log: &Path) -> (bool, bool) {
+    let policy = format!("best-of:m=2,model={}", model.display());
+    let request = EvaluateRequest {
+        log: LogSource::new([log]),
+        policies: policies(&[&policy]),
+        ..EvaluateRequest::default()
+    };
+    let report = evaluate(&request, &Silent).expect("evaluated");
+    let mut rows = report.rows.iter();
+    let mut remarks = report.remarks.iter();
+    (
+        rows.any(|row| row.verdict.contains("has learned from these events")),
+        remarks.any(|remark| remark.contains("more batches than the models that made this log")),
+    )
+}
+
+#[test]
+fn a_model_is_not_accused_of_the_log_of_another() {
+    let (folder, first, start) = learned_log(400);
+    let (_folder, other, _) = learned_log_of(400, 8);
+    let trained = trained_on(LogSource::new([&first]));
+    let request = GoOnRequest {
+        model: start,
+        log: LogSource::new([&first]),
+        batch: 8,
+    };
+    // As the loop of the first log left it.
+    let (online, _) = go_on(&request, &Silent).expect("learned");
+    let online = online.with_trained_rows(None);
+    for (name, model) in [("trained.egret", trained), ("online.egret", online)] {
+        assert!(0 < model.batches_learned(), "{name}");
+        let saved = folder.path().join(name);
+        fs::write(&saved, model.save()).expect("written");
+        assert_eq!(accused(&saved, &first), (true, false), "{name}");
+        assert_eq!(accused(&saved, &other), (false, true), "{name}");
+    }
+}
+
 #[test]
 fn rows_that_are_alike_are_not_taken_for_rows_trained_on() {
     // Four prices, ten ages, two segments, bought or not: 160 rows there can be, again and again.
@@ -344,18 +388,7 @@ fn rows_that_are_alike_are_not_taken_for_rows_trained_on() {
         fs::write(&file, text).expect("written");
         file
     };
-    let request = TrainRequest {
-        from: TrainingLog {
-            log: source(&write("first.csv", 0, 1_000), mapping()),
-            ..TrainingLog::default()
-        },
-        candidate: CandidateRequest {
-            epochs: Some(1),
-            ..CandidateRequest::default()
-        },
-        ..TrainRequest::default()
-    };
-    let (model, _) = train(&request, &Silent).expect("trained");
+    let model = trained_on(source(&write("first.csv", 0, 1_000), mapping()));
     let saved = folder.path().join("m.egret");
     fs::write(&saved, model.save()).expect("written");
     let request = EvaluateRequest {
