@@ -107,12 +107,12 @@ struct RunningMedian {
 
 impl RunningMedian {
     fn next(&mut self, value: f64) -> bool {
-        let above = self.median < value;
         self.events += 1;
         if self.events == 1 {
             self.median = value;
-            return above;
+            return false;
         }
+        let above = self.median < value;
         let n = self.events as f64;
         self.spread += ((value - self.median).abs() - self.spread) / n;
         // The step falls as n^(−½), so that the median follows a drift.

@@ -340,8 +340,17 @@ fn features_with_names_show_densities_of_other_contexts() {
         let value = FeatureValue::List(vec![FeatureValue::Number(1.0)]);
         Features::new().with("list", value)
     };
-    let said = named(&right, &list).not_checked.join("\n");
-    assert!(said.contains("other contexts"), "{said}");
+    // Nor does what is always the same, whether it is a number or a word.
+    let same = |_: &Record| Features::new().with("age", 7.0).with("country", "nz");
+    for features in [&list as &dyn Fn(&Record) -> Features, &same] {
+        let said = named(&right, features).not_checked.join("\n");
+        assert!(said.contains("other contexts"), "{said}");
+    }
+    // A feature that is always the same stands before one that is not.
+    let second = |record: &Record| numbers(record).with("a", "same");
+    let found = named(&right, &second);
+    let sides = found.tests.iter().find(|row| row.test == "sides");
+    assert!(sides.is_some_and(|row| 2_000 < row.events), "{found:?}");
 }
 
 #[test]

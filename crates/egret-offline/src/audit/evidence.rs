@@ -204,10 +204,15 @@ impl Row {
     fn events(&self) -> u64 {
         let one = match &self.kind {
             TestKind::Inverse(test) => test.martingale(),
-            TestKind::Bins(tests) | TestKind::Sides { tests, .. } => match tests.first() {
+            TestKind::Bins(tests) => match tests.first() {
                 Some(test) => test.martingale(),
                 None => return 0,
             },
+            // Each feature has its own: a feature that is always the same has none.
+            TestKind::Sides { tests, .. } => {
+                let events = tests.iter().map(|test| test.martingale().events());
+                return events.max().unwrap_or(0);
+            }
             TestKind::Fhat([test, _]) => test.martingale(),
             TestKind::Proposals(test) => test.martingale(),
         };
