@@ -482,7 +482,7 @@ impl Guess {
         self.say(
             "What the action could have been, not only what it was: interval:LOW,HIGH, steps:LOW,HIGH,STEP where only some values\n\
              # can be, items:COUNT for numbered items, mixed:NAME=ONE|TWO|THREE for words. Densities are against the uniform measure on it.",
-            Some(format!("space = \"{space}\"")),
+            Some(format!("space = {}", quoted(&space.to_string()))),
         );
         self.mapping.space = Some(space);
     }

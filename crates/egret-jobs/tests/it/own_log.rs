@@ -257,6 +257,19 @@ fn words_are_actions_too() {
     assert!((first.mean_weight - 1.0).abs() < 0.02, "{first:?}");
 }
 
+#[test]
+fn words_with_quotes_are_toml_too() {
+    let folder = folder();
+    let file = folder.path().join("rims.csv");
+    let rows = "\"15\"\"\",0.5,1\n\"17\"\" \\\",0.5,0\n".repeat(3);
+    fs::write(&file, format!("action,p,reward\n{rows}")).expect("written");
+    let proposal = propose(&ProposeRequest::new(&file), &Silent).expect("looked at");
+    let space = proposal.mapping.space.as_ref().map(ToString::to_string);
+    assert_eq!(space.as_deref(), Some("mixed:action=15\"|17\" \\"));
+    let read = LogMapping::from_toml(&proposal.toml).expect("TOML");
+    assert_eq!(read, proposal.mapping);
+}
+
 /// A model after one epoch of a log.
 fn trained_on(log: LogSource) -> AnyModel {
     let request = TrainRequest {
