@@ -530,3 +530,35 @@ fn what_cannot_be_asked_names_its_field() {
     let error = evaluate(&narrow, &Silent).expect_err("no width");
     assert!(matches!(error, JobError::Policy { .. }), "{error}");
 }
+
+#[test]
+fn a_difference_is_settled_by_the_first_of_the_rows_that_were_asked_for() {
+    let (_folder, file) = log("log.jsonl", 400);
+    let asked = |intervals: &[IntervalKind]| {
+        let request = EvaluateRequest {
+            intervals: intervals.to_vec(),
+            against: Some("logged".to_owned()),
+            ..request(&file, &["uniform"])
+        };
+        let rows = evaluate(&request, &Silent).expect("a report").rows;
+        let rows = rows.into_iter().filter(|row| row.logged.is_none());
+        rows.collect::<Vec<EvaluationRow>>()
+    };
+    for intervals in [
+        &[IntervalKind::Betting][..],
+        &[IntervalKind::Normal, IntervalKind::Betting],
+    ] {
+        let rows = asked(intervals);
+        let difference = rows[0].estimate;
+        assert!(rows.iter().any(|row| row.settles_after.is_some()));
+        for row in rows.iter().filter(|row| row.low <= 0.0 && 0.0 <= row.high) {
+            let reach = match 0.0 < difference {
+                true => difference - row.low,
+                false => row.high - difference,
+            };
+            let expected = row.n as f64 * ((reach / difference).powi(2) - 1.0);
+            let found = row.settles_after.expect("it can be settled") as f64;
+            assert!((found / expected - 1.0).abs() < 1e-3, "{row:?}");
+        }
+    }
+}
