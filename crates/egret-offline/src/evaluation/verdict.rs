@@ -217,17 +217,26 @@ impl Verdict {
     #[must_use]
     pub fn with_learned_events(self) -> Self {
         let words = "a model behind it has learned from these events, which flatters it";
+        let help = "evaluate on later events (--from-seq), or on a log that the model has not seen";
         match self.kind {
             VerdictKind::Reliable | VerdictKind::Uninformative => Self {
                 kind: VerdictKind::Biased,
                 words: words.to_owned(),
-                help: Some(
-                    "evaluate on later events (--from-seq), or on a log that the model has not seen"
-                        .to_owned(),
-                ),
+                help: Some(help.to_owned()),
             },
+            // The events are at fault, or there is none.
+            VerdictKind::NoEvents
+            | VerdictKind::NoOverlap
+            | VerdictKind::NoValue
+            | VerdictKind::MeanWeightOff
+            | VerdictKind::LeftOut => Self {
+                words: format!("{}; {words}", self.words),
+                ..self
+            },
+            // No other interval of these events would help.
             _ => Self {
                 words: format!("{}; {words}", self.words),
+                help: Some(help.to_owned()),
                 ..self
             },
         }

@@ -2,7 +2,8 @@
 
 use egret::{EventRng, Objective, Stream};
 use egret_offline::{
-    Estimate, Estimator, Evaluation, IntervalKind, Plan, Standing, VerdictKind, WeightedEvents,
+    Estimate, Estimator, Evaluation, IntervalKind, Plan, Standing, Verdict, VerdictKind,
+    WeightedEvents,
 };
 
 use egret_testkit::allowed_misses;
@@ -399,4 +400,23 @@ fn a_line_says_what_the_interval_says_and_whether_to_rely_on_it() {
         line.ends_with("reliable; about 12,000 more events would halve the interval"),
         "{line}"
     );
+}
+
+#[test]
+fn no_interval_of_events_that_a_model_has_learned_from_helps() {
+    for (kind, audited) in [
+        (VerdictKind::HeavyTails, false),
+        (VerdictKind::TooFewInformative, false),
+        (VerdictKind::MeanWeightOff, true),
+    ] {
+        let found = Verdict {
+            kind,
+            words: "found".to_owned(),
+            help: Some("read the betting interval".to_owned()),
+        };
+        let verdict = found.clone().with_learned_events();
+        assert_eq!(verdict.kind, kind);
+        assert!(verdict.words.starts_with("found; a model behind it"));
+        assert_eq!(verdict.help == found.help, audited, "{verdict:?}");
+    }
 }
