@@ -396,7 +396,8 @@ fn remarks(report: &EvaluateReport) -> Vec<String> {
     for row in &report.rows {
         let told = to_go_by.iter().any(|one| std::ptr::eq(*one, row));
         // One reason is said once of a policy.
-        let reason = row.verdict.split_once("do not rely on it: ");
+        let mut openings = ["do not rely on it: ", "no interval: "].into_iter();
+        let reason = openings.find_map(|opening| row.verdict.split_once(opening));
         let reason = reason.map(|(_, reason)| (row.policy.as_str(), reason));
         let known = reason.is_some_and(|reason| reasons.contains(&reason));
         reasons.extend(reason);
