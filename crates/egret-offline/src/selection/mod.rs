@@ -389,10 +389,15 @@ impl HeldOut {
                     let mut behind = relied_on(&normal, &betting, |found| &found.verdict);
                     // That of doubly robust estimates, as the values have it.
                     behind.estimate = within(normal.estimate, (behind.low, behind.high));
-                    let standing = match (0.0 < behind.low, 0.0 < normal.low) {
-                        (true, _) => CandidateStanding::Worse,
-                        (false, true) => CandidateStanding::LooksWorse,
-                        (false, false) => CandidateStanding::Tied,
+                    let holds = matches!(
+                        behind.verdict.kind,
+                        VerdictKind::Reliable | VerdictKind::Uninformative
+                    );
+                    let apart = 0.0 < behind.low;
+                    let standing = match apart || 0.0 < normal.low {
+                        true if apart && holds => CandidateStanding::Worse,
+                        true => CandidateStanding::LooksWorse,
+                        false => CandidateStanding::Tied,
                     };
                     (Some(behind), standing)
                 }

@@ -8,7 +8,8 @@ use egret::{
 };
 use egret_offline::{
     CandidateStanding, Entry, IntervalKind, Order, Selection, SelectionError, SelectionSettings,
-    ServedPolicy, Split, SplitRows, TrainingCandidate, TrainingMethod, TrainingSettings, about,
+    ServedPolicy, Split, SplitRows, TrainingCandidate, TrainingMethod, TrainingSettings,
+    VerdictKind, about,
 };
 use egret_testkit::allowed_misses;
 
@@ -45,6 +46,21 @@ fn log(seed: u64, n: u64) -> Log {
             }
         })
         .collect()
+}
+
+/// The same with densities ½ + a, at least ½, so that normal intervals can be relied on.
+fn mild(seed: u64, n: u64) -> Log {
+    let mut log = log(seed, n);
+    for (event, example) in log.iter_mut().enumerate() {
+        let mut rng = EventRng::new(100 + seed, event as u64, Stream::World);
+        let x = example.x.as_dense().expect("one number")[0];
+        example.action = (0.25 + 2.0 * rng.unit()).sqrt() - 0.5;
+        let loss = f64::from(u8::from(rng.unit() < truth(x, example.action)));
+        example.loss = Loss::new(loss).expect("0 or 1");
+        let density = Density::new(0.5 + example.action).expect("positive");
+        example.propensity = Propensity::Density(density);
+    }
+    log
 }
 
 fn parts(log: &Log) -> SplitRows {
@@ -271,6 +287,30 @@ fn the_better_of_two_is_found_and_proved() {
     assert!(36 <= proved, "{proved}");
 }
 
+#[test]
+fn densities_that_are_wrong_prove_nothing() {
+    let mut apart = 0;
+    for seed in 0..10 {
+        let mut log = mild(seed, 8_000);
+        for example in &mut log {
+            let density = Density::new(1.1 * (0.5 + example.action)).expect("positive");
+            example.propensity = Propensity::Density(density);
+        }
+        let selection = select(&log, &[poor(), good()], 0.95);
+        for entry in &selection.entries {
+            let Some(behind) = &entry.value.behind else {
+                continue;
+            };
+            if 0.0 < behind.low && behind.verdict.kind == VerdictKind::MeanWeightOff {
+                apart += 1;
+                assert_eq!(entry.value.standing, CandidateStanding::LooksWorse);
+            }
+        }
+    }
+    // Else there was nothing to be taken in by.
+    assert!(3 <= apart, "{apart}");
+}
+
 /// What else might have been played in the held-out rows, sixteen times each.
 fn played_again(log: &Log, seed: u64) -> Vec<Vec<Decision<f64>>> {
     let model: Model<f64> = Model::with_settings(
@@ -335,20 +375,6 @@ fn decisions_made_again_prove_more_and_nothing_that_is_wrong() {
 
 #[test]
 fn few_events_prove_much_and_nothing_that_is_wrong() {
-    // Densities are ½ + a, at least ½, so that normal intervals can be relied on.
-    let mild = |seed: u64, n: u64| -> Log {
-        let mut log = log(seed, n);
-        for (event, example) in log.iter_mut().enumerate() {
-            let mut rng = EventRng::new(100 + seed, event as u64, Stream::World);
-            let x = example.x.as_dense().expect("one number")[0];
-            example.action = (0.25 + 2.0 * rng.unit()).sqrt() - 0.5;
-            let loss = f64::from(u8::from(rng.unit() < truth(x, example.action)));
-            example.loss = Loss::new(loss).expect("0 or 1");
-            let density = Density::new(0.5 + example.action).expect("positive");
-            example.propensity = Propensity::Density(density);
-        }
-        log
-    };
     let mut twin = good();
     twin.training.method = TrainingMethod::DirectMethod;
     let candidates = [good(), poor(), twin];
