@@ -350,13 +350,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
     pub fn best(&self, x: &X) -> Result<A, DecideError> {
         self.workspaces.with(|workspace| {
             let curve = LossCurve::new(&*self.oracle, x, &mut workspace.prepared)?;
-            greedy::best(
-                &self.learned(),
-                x,
-                &*self.measure,
-                &curve,
-                &mut workspace.proposals,
-            )
+            greedy::best(x, &*self.measure, &curve, &mut workspace.proposals)
         })
     }
 
@@ -365,7 +359,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
         let part = self.measure.within(limits)?;
         self.workspaces.with(|workspace| {
             let curve = LossCurve::new(&*self.oracle, x, &mut workspace.prepared)?;
-            greedy::best(&self.learned(), x, &*part, &curve, &mut workspace.proposals)
+            greedy::best(x, &*part, &curve, &mut workspace.proposals)
         })
     }
 

@@ -92,10 +92,6 @@ impl Regions for BoxPart {
         regions::move_in_box(self.sides.iter().copied(), point, by, out);
     }
 
-    fn off_middle(&self, point: &[f64]) -> f64 {
-        regions::off_middle_of_box(self.sides.iter().copied(), point)
-    }
-
     fn middle(&self, out: &mut [f64]) {
         for (out, (low, high)) in out.iter_mut().zip(&self.sides) {
             *out = low + 0.5 * (high - low);
@@ -126,9 +122,6 @@ mod tests {
         check_replay(&part);
         check_split(&part);
         check_regions(&part, &[0.3, 7.0, 2.9]);
-        // An end of a side is √3 deviations from its middle; a pinned one has no way to go.
-        let off = |point: &[f64]| part.off_middle(point);
-        assert_eq!([off(&[0.5, 7.0, 0.5]), off(&[0.0, 7.0, 3.0])], [0.0, 6.0]);
         let fixed = BoxPart::new(&[(1.0, 1.0), (2.0, 2.0)]).expect("a point");
         assert_eq!(*sampled(&fixed, 3, 1).get(2), [1.0, 2.0]);
         assert_eq!(

@@ -91,15 +91,6 @@ impl KnobRange {
         }
     }
 
-    /// The least and the largest number; the same for categories, which have no order.
-    fn ends(&self) -> (f64, f64) {
-        match self {
-            Self::Interval(low, high) => (*low, *high),
-            Self::Steps(steps) => (steps.value(0), steps.value(steps.count() - 1)),
-            Self::Categories { .. } => (0.0, 0.0),
-        }
-    }
-
     fn middle(&self) -> f64 {
         match self {
             Self::Interval(low, high) => low + 0.5 * (high - low),
@@ -315,12 +306,6 @@ impl Regions for MixedKnobs {
         }
     }
 
-    /// Of the numbers and steps: categories have no middle.
-    fn off_middle(&self, point: &[f64]) -> f64 {
-        let ends = self.knobs.iter().map(|(_, range)| range.ends());
-        regions::off_middle_of_box(ends, point)
-    }
-
     fn middle(&self, out: &mut [f64]) {
         for (out, (_, range)) in out.iter_mut().zip(&self.knobs) {
             *out = range.middle();
@@ -381,12 +366,6 @@ mod tests {
         }
         // False alarm: one in a million.
         assert!(1e-6 < chi_square_p_value(&counts, &[1.0 / 12.0; 12]));
-    }
-
-    #[test]
-    fn a_category_has_no_middle() {
-        assert_eq!(knobs().off_middle(&[2.0, 27.5, 1.0]), 0.0);
-        assert_eq!(knobs().off_middle(&[0.0, 5.0, 2.0]), 6.0);
     }
 
     /// E over a region of h/p is E_μ of h where p is positive, by three h; a density a quarter off is seen to be wrong.

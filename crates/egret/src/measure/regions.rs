@@ -22,11 +22,6 @@ pub trait Regions {
     /// Writes a point in the middle of the space.
     fn middle(&self, out: &mut [f64]);
 
-    /// Σ of the squared distances of coordinates from the middle, in deviations of μ; 0 where no middle stands out.
-    fn off_middle(&self, _point: &[f64]) -> f64 {
-        0.0
-    }
-
     /// All values of a coordinate that has no order, as a category; none for those that [move](Self::moved).
     fn choices(&self, _coordinate: usize) -> Vec<f64> {
         Vec::new()
@@ -82,16 +77,6 @@ pub(crate) fn density_in_box(
         }
     }
     density
-}
-
-/// Σ of the squared distances from the middle of each side in deviations of the uniform distribution.
-pub(crate) fn off_middle_of_box(sides: impl Iterator<Item = (f64, f64)>, point: &[f64]) -> f64 {
-    let each = sides.zip(point).filter(|((low, high), _)| low < high);
-    each.map(|((low, high), value)| {
-        let off = (value - low) / (high - low) - 0.5;
-        12.0 * off * off
-    })
-    .sum()
 }
 
 /// The point moved by these shares of the sides, kept inside.

@@ -135,10 +135,6 @@ impl Regions for UniformBox {
         regions::move_in_box(self.ends(), point, by, out);
     }
 
-    fn off_middle(&self, point: &[f64]) -> f64 {
-        regions::off_middle_of_box(self.ends(), point)
-    }
-
     fn middle(&self, out: &mut [f64]) {
         for (out, side) in out.iter_mut().zip(&self.sides) {
             *out = side.at(0.5);
@@ -178,7 +174,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::event::Batch;
     use crate::measure::checks::{
         check_replay, check_split, check_stratified, sampled, stratified,
     };
@@ -281,16 +276,6 @@ mod tests {
         // In the middle, and in a corner where regions are cut off.
         check_regions(&example(), &[0.4, 1.0, 5.5]);
         check_regions(&example(), &[0.0, 3.0, 5.1]);
-    }
-
-    /// The mean of a squared distance in deviations is 1 for each side.
-    #[test]
-    fn distances_from_the_middle_are_in_deviations() {
-        let draws = sampled(&example(), 40_000, 1);
-        let off = (0..40_000).map(|draw| example().off_middle(&draws.get(draw)));
-        // The variance of 12(u − ½)² is 0.8: five standard errors.
-        let mean = off.sum::<f64>() / 40_000.0;
-        assert!((mean - 3.0).abs() < 5.0 * (3.0 * 0.8_f64 / 40_000.0).sqrt());
     }
 
     #[test]

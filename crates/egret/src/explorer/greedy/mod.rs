@@ -17,7 +17,7 @@ use crate::event::{Action, Batch, Item, Vectors};
 use crate::explorer::{
     DecideError, Learned,
     zoom::{
-        self, Zoom, rows,
+        Zoom, rows,
         search::{self, Descent, least},
         sets::SetPlan,
     },
@@ -71,10 +71,8 @@ const QUANTILES: usize = 1_024;
 /// How many draws of μ it looks at elsewhere.
 const DRAWS: usize = 4_096;
 
-/// The action with the least f̂ among all items, on an interval, as [`search`] finds it among knobs, or among draws of μ. Calls with
-/// the same context agree.
+/// The action with the least f̂ among all items, on an interval, or among draws of μ. Calls with the same context agree.
 pub(crate) fn best<X: ?Sized, A: Action>(
-    learned: &Learned,
     x: &X,
     measure: &dyn ReferenceMeasure<X, A>,
     curve: &LossCurve<'_, X, A>,
@@ -103,9 +101,7 @@ pub(crate) fn best<X: ?Sized, A: Action>(
         return plan.best(sets.size()).ok_or(DecideError::NoArgmin);
     } else if let Some(regions) = measure.regions() {
         let mut descent = Descent::default();
-        let place = (x, measure, regions);
-        let caution = zoom::caution(learned, regions.dim());
-        search::best(place, curve, caution, &mut descent, work)?;
+        search::best(x, measure, regions, curve, &mut descent, work)?;
         let size = (1, descent.point().len());
         let mut rows = Vectors::default();
         rows::fill((x, measure), size, &mut rows, work, |row| {

@@ -46,13 +46,6 @@ use self::sets::SetPlan;
 ///
 /// Among sets of k items region j has all sets of some of the best items, from 1,024 down to k, with γ as on a catalogue.
 ///
-/// Where f̂ hardly falls, as along the floor of a valley, noise alone says where it is least, often at some far end. So the search
-/// first looks for the least f̂(a) + ½ρ|u|², with u the way of a from the middle of the space in deviations of μ, and then takes two
-/// steps of f̂ alone: they find what losses tell clearly, and leave near the middle what they do not. ρ falls as the standard error
-/// of a slope does, and is the larger, the more pairs of coordinates noise may choose among,
-///
-/// ρ = min(d, 20)² σ/(40 √(1 + n))
-///
 /// The search and the means draw the same numbers for every event. So p is a function of the model and the context alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Zoom {
@@ -213,9 +206,7 @@ impl Zoom {
             rows,
             ..
         } = buffers;
-        let place = (x, measure, regions);
-        let caution = caution(learned, regions.dim());
-        search::best(place, curve, caution, descent, work)?;
+        search::best(x, measure, regions, curve, descent, work)?;
         plan.best.clear();
         plan.best.extend_from_slice(descent.point());
         let (dim, count) = (plan.best.len(), regions.count());
@@ -251,15 +242,6 @@ impl Zoom {
 fn gamma(learned: &Learned, count: usize, dim: usize) -> f64 {
     let events = learned.events as f64;
     6.0 * count as f64 * (1.0 + events).sqrt() / (sigma(learned) * dim as f64)
-}
-
-/// ρ = min(d, 20)² σ/(40 √(1 + n)); 0 of an oracle that does not say how far it is off: it may know f without a loss.
-pub(crate) fn caution(learned: &Learned, dim: usize) -> f64 {
-    if learned.squared_error.is_none() {
-        return 0.0;
-    }
-    let events = learned.events as f64;
-    dim.min(20).pow(2) as f64 * sigma(learned) / (40.0 * (1.0 + events).sqrt())
 }
 
 /// The deviation of losses from f̂.
@@ -360,21 +342,6 @@ mod tests {
             squared_error: Some(0.04),
         };
         assert!((gamma(&learned, 5, 3) - 6.0 * 5.0 * 10.0 / (0.2 * 3.0)).abs() < 1e-9);
-    }
-
-    /// min(d, 20)² σ/(40 √(1 + n)).
-    #[test]
-    fn caution_falls_with_the_events_and_grows_with_coordinates() {
-        let learned = Learned {
-            batches: 99,
-            events: 99,
-            squared_error: Some(0.04),
-        };
-        for (dim, times) in [(2, 4.0), (20, 400.0), (100, 400.0)] {
-            let found = caution(&learned, dim);
-            assert!((found - times * 0.2 / 400.0).abs() < 1e-12, "{found}");
-        }
-        assert_eq!(caution(&Learned::default(), 20), 0.0);
     }
 
     #[test]

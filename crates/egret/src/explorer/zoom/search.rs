@@ -11,15 +11,10 @@ use crate::sampling::proposer::Proposals;
 /// Each step predicts at the point and a little to both sides of it in each coordinate. A parabola through the three says how
 /// far to go in that coordinate; where there is none, it goes downhill. Of several lengths of this step, of the step with
 /// half of the last one added, and of the best single coordinate, the one with the least f̂ is taken. The sides come closer from step to step.
-///
-/// All steps but the last two are of f̂ + ½ρ|u|², with u the way from the middle in deviations of μ and ρ the caution.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Descent {
     point: Vec<f64>,
-    /// f̂ there, with what caution adds.
     value: f64,
-    /// ρ.
-    caution: f64,
     /// The step, the last one, and the one under trial: in shares of the width of the space.
     step: Vec<f64>,
     last: Vec<f64>,
@@ -33,9 +28,6 @@ const STARTS: usize = 32;
 
 /// About how many coordinates are moved in all steps together: with more coordinates there are fewer steps, from 8 to 3.
 const MOVES: usize = 160;
-
-/// How many of the last steps are of f̂ alone.
-const PLAIN: usize = 2;
 
 /// How far the sides are at first, as a share of the width of the space.
 const FIRST_WIDTH: f64 = 0.25;
@@ -52,14 +44,14 @@ impl Descent {
 
 /// Leaves the vector of least f̂ in `descent`. The same context finds the same.
 pub(crate) fn best<X: ?Sized, A: Action>(
-    (x, measure, regions): (&X, &dyn ReferenceMeasure<X, A>, &dyn Regions),
+    x: &X,
+    measure: &dyn ReferenceMeasure<X, A>,
+    regions: &dyn Regions,
     curve: &LossCurve<'_, X, A>,
-    caution: f64,
     descent: &mut Descent,
     work: &mut Proposals<A>,
 ) -> Result<(), DecideError> {
     let dim = regions.dim();
-    descent.caution = caution;
     work.actions.clear();
     if as_vectors::<A>(&mut work.actions).is_some() {
         let rng = &mut EventRng::before_events(0);
@@ -84,7 +76,7 @@ pub(crate) fn best<X: ?Sized, A: Action>(
             },
         );
     }
-    descent.predict(regions, curve, work)?;
+    curve.predict(&work.actions, &mut work.fhats)?;
     let start = least(&work.fhats);
     descent.point.clear();
     let row = rows::row(start, &descent.rows, work);
@@ -95,12 +87,7 @@ pub(crate) fn best<X: ?Sized, A: Action>(
     let mut width = FIRST_WIDTH;
     let place = (x, measure);
     descent.choose(place, regions, curve, work)?;
-    let steps = (MOVES / dim.max(1)).clamp(3, 8);
-    for step in 0..steps {
-        if step + PLAIN == steps {
-            descent.value -= descent.off_middle(regions, descent.point());
-            descent.caution = 0.0;
-        }
+    for _ in 0..(MOVES / dim.max(1)).clamp(3, 8) {
         let moved = descent.advance(width, place, regions, curve, work)?;
         width *= if moved { 0.5 } else { 0.25 };
     }
@@ -108,28 +95,6 @@ pub(crate) fn best<X: ?Sized, A: Action>(
 }
 
 impl Descent {
-    /// ½ρ|u|² of a point.
-    fn off_middle(&self, regions: &dyn Regions, point: &[f64]) -> f64 {
-        0.5 * self.caution * regions.off_middle(point)
-    }
-
-    /// Makes `fhats` what is to be least, of the actions of `work`.
-    fn predict<X: ?Sized, A: Action>(
-        &self,
-        regions: &dyn Regions,
-        curve: &LossCurve<'_, X, A>,
-        work: &mut Proposals<A>,
-    ) -> Result<(), DecideError> {
-        curve.predict(&work.actions, &mut work.fhats)?;
-        if 0.0 < self.caution {
-            for place in 0..work.fhats.len() {
-                let more = self.off_middle(regions, rows::row(place, &self.rows, work));
-                work.fhats[place] += more;
-            }
-        }
-        Ok(())
-    }
-
     /// Tries all values of each coordinate that has no order, one coordinate after another.
     fn choose<X: ?Sized, A: Action>(
         &mut self,
@@ -151,7 +116,7 @@ impl Descent {
                     row[coordinate] = *choice;
                 }
             });
-            self.predict(regions, curve, work)?;
+            curve.predict(&work.actions, &mut work.fhats)?;
             let best = least(&work.fhats);
             if work.fhats[best] < self.value {
                 self.value = work.fhats[best];
@@ -182,7 +147,7 @@ impl Descent {
                 trial[place / 2] = 0.0;
             }
         });
-        self.predict(regions, curve, work)?;
+        curve.predict(&work.actions, &mut work.fhats)?;
         self.step.clear();
         let (mut single, mut gain) = (0, 0.0);
         for (place, sides) in work.fhats.chunks_exact(2).enumerate() {
@@ -220,7 +185,7 @@ impl Descent {
             },
         );
         self.rows = tried;
-        self.predict(regions, curve, work)?;
+        curve.predict(&work.actions, &mut work.fhats)?;
         let best = least(&work.fhats);
         if self.value <= work.fhats[best] {
             return Ok(false);
@@ -274,15 +239,6 @@ mod tests {
 
     /// f̂ where the descent ends.
     fn found(dim: usize, f: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> f64 {
-        searched(dim, 0.0, f).value
-    }
-
-    /// A descent of f in [0, 1]ᵈ.
-    fn searched(
-        dim: usize,
-        caution: f64,
-        f: impl Fn(&[f64]) -> f64 + Send + Sync + 'static,
-    ) -> Descent {
         let oracle = FunctionOracle::new(move |_: &(), points: &Vectors, out: &mut [f64]| {
             let points = points.rows().chunks_exact(points.dim());
             for (out, point) in out.iter_mut().zip(points) {
@@ -295,31 +251,8 @@ mod tests {
         let mut descent = Descent::default();
         let regions = ReferenceMeasure::<(), Vector>::regions(&measure).expect("a box has them");
         let mut work = Proposals::default();
-        let place = (&(), &measure as _, regions);
-        best(place, &curve, caution, &mut descent, &mut work).expect("a point");
-        descent
-    }
-
-    /// One coordinate counts, the others hardly: with caution they stay near the middle, and the one is found as well as without.
-    #[test]
-    fn what_hardly_counts_stays_near_the_middle() {
-        let f = |a: &[f64]| {
-            let hardly: f64 = a[1..].iter().sum();
-            0.1 + (a[0] - 0.9).powi(2) - 1e-3 * hardly
-        };
-        for (caution, middle) in [(0.0, false), (1e-3, true)] {
-            let descent = searched(6, caution, f);
-            let [first, rest @ ..] = descent.point() else {
-                panic!("six coordinates");
-            };
-            assert!((first - 0.9).abs() < 0.01, "{caution}: {first}");
-            assert!(
-                rest.iter().all(|a| ((a - 0.5).abs() < 0.15) == middle),
-                "{rest:?}"
-            );
-            // The value is that of f̂ alone.
-            assert!((descent.value - f(descent.point())).abs() < 1e-12);
-        }
+        best(&(), &measure, regions, &curve, &mut descent, &mut work).expect("a point");
+        descent.value
     }
 
     #[test]
@@ -369,8 +302,7 @@ mod tests {
         let mut descent = Descent::default();
         let regions = ReferenceMeasure::<(), MixedAction>::regions(&knobs).expect("it has them");
         let mut work = Proposals::default();
-        let place = (&(), &knobs as _, regions);
-        best(place, &curve, 1e-3, &mut descent, &mut work).expect("a point");
+        best(&(), &knobs, regions, &curve, &mut descent, &mut work).expect("a point");
         assert_eq!(descent.point[0], 321.0);
         assert!(descent.value < 0.05, "{}", descent.value);
     }
