@@ -9,7 +9,8 @@ use crate::worlds::{KnownRounds, KnownWorld};
 /// Knobs in [−1, 1] whose mean losses are known; none is above 1.
 ///
 /// Contexts are uniform on [0, 1]², and move the best place of each knob i: mᵢ = .4·(u(2x₀ − 1) + v(2x₁ − 1)) + .3·u, where a seed
-/// draws u and v of each knob from [−½, ½]. Without a context mᵢ = 1.2·u.
+/// draws u and v of each knob from [−½, ½]. Without a context mᵢ = 1.2·u. In worlds whose best knobs are in a corner .6 with the sign of
+/// u takes the place of .3·u.
 #[derive(Debug, Clone, Copy)]
 pub struct BoxWorld {
     /// The name shown in tables.
@@ -18,6 +19,8 @@ pub struct BoxWorld {
     pub about: &'static str,
     knobs: usize,
     features: usize,
+    /// Where m is in the middle of all contexts, as a function of u.
+    centre: fn(f64) -> f64,
     outcome: Outcome,
     mean: fn(&Middle<'_>, &[f64]) -> f64,
     /// The least mean loss, by the context.
@@ -39,6 +42,7 @@ const BOWL: BoxWorld = BoxWorld {
     about: "6 knobs, the mean of (aᵢ − mᵢ)², noise ±.1",
     knobs: 6,
     features: 2,
+    centre: |u| 0.3 * u,
     outcome: Outcome::Noisy,
     mean: |middle, a| middle.distance(a),
     least: |_| 0.0,
@@ -74,8 +78,17 @@ const ZERO_ONE: BoxWorld = BoxWorld {
     ..BOWL
 };
 
+/// The best place of each knob is far from the middle of its range, so that whoever keeps to the middle loses.
+const CORNER: BoxWorld = BoxWorld {
+    name: "corner_bowl_20",
+    about: "as bowl_20, with .6 and the sign of u in place of .3·u: the best knobs are in a corner",
+    knobs: 20,
+    centre: |u| 0.6 * u.signum(),
+    ..BOWL
+};
+
 /// All worlds on boxes.
-pub const BOX_WORLDS: [BoxWorld; 16] = [
+pub const BOX_WORLDS: [BoxWorld; 20] = [
     BoxWorld {
         name: "bowl_2",
         about: "2 knobs, the mean of (aᵢ − mᵢ)², noise ±.1",
@@ -142,10 +155,31 @@ pub const BOX_WORLDS: [BoxWorld; 16] = [
         knobs: 20,
         ..CLIFF
     },
+    CORNER,
+    BoxWorld {
+        name: "corner_zero_one_20",
+        about: "as corner_bowl_20, with P(loss) = the mean of (aᵢ − mᵢ)²",
+        outcome: Outcome::ZeroOne,
+        ..CORNER
+    },
+    BoxWorld {
+        name: "corner_valley_6",
+        about: "as valley_6, with m of corner_bowl_20",
+        knobs: 6,
+        mean: valley,
+        ..CORNER
+    },
+    BoxWorld {
+        name: "corner_valley_20",
+        about: "as valley_20, with m of corner_bowl_20",
+        mean: valley,
+        ..CORNER
+    },
     BoxWorld {
         name: "tuning_6",
         about: "as bowl_6, without a context: m stays where it is",
         features: 0,
+        centre: |u| 1.2 * u,
         ..BOWL
     },
 ];
@@ -154,15 +188,15 @@ pub const BOX_WORLDS: [BoxWorld; 16] = [
 struct Middle<'a> {
     x: &'a [f64],
     directions: &'a [[f64; 2]],
+    centre: fn(f64) -> f64,
 }
 
 impl Middle<'_> {
     fn of(&self, knob: usize) -> f64 {
-        let [first, second] = self.directions[knob];
-        match *self.x {
-            [x, y] => 0.4 * (first * (2.0 * x - 1.0) + second * (2.0 * y - 1.0)) + 0.3 * first,
-            _ => 1.2 * first,
-        }
+        let directions = self.directions[knob];
+        let moved = directions.iter().zip(self.x);
+        let moved: f64 = moved.map(|(of, x)| of * (2.0 * x - 1.0)).sum();
+        0.4 * moved + (self.centre)(directions[0])
     }
 
     /// The mean of squared distances of the first knobs, as many as are given.
@@ -255,6 +289,7 @@ impl BoxRounds<'_> {
         let middle = Middle {
             x: self.rounds[round].0.as_dense().expect("it was made so"),
             directions: &self.directions,
+            centre: self.world.centre,
         };
         (self.world.mean)(&middle, knobs).min(1.0)
     }
@@ -365,6 +400,7 @@ mod tests {
         let middle = Middle {
             x,
             directions: &rounds.directions,
+            centre: world.centre,
         };
         let of = |knob: usize| match world.name.split('_').next() {
             Some("basins") => {
