@@ -43,9 +43,10 @@ use self::{errors::Errors, priors::Priors, waves::Waves};
 ///
 /// u are the features of the action, scaled to mean 0 and deviation 1 under μ; φ and s those of the context, scaled too. The
 /// entries of ω are normal with variance 4 over the number of inputs, b is uniform: with random cosines there may be several
-/// basins, and bends that no quadratic function has. All of it is one ridge regression. So there is no step size, twenty knobs are
+/// basins, and bends that no quadratic function has. The mean of the u² has a weight of its own: knobs bend f̂ alike until losses
+/// tell one from another. All of it is one ridge regression. So there is no step size, twenty knobs are
 /// learned from a few hundred losses, and noise is averaged out. The larger the errors of f̂, the longer it keeps to its prior; and
-/// how near to 0 the prior holds the weights of u, of u², of pairs, of s ⊗ u and of cosines is learned for each from the losses: what
+/// how near to 0 the prior holds the weights of u, of the mean of u², of its differences, of pairs, of s ⊗ u and of cosines is learned for each from the losses: what
 /// a world does not need adds no noise. It may forget events older than about `memory`; the priors then stay as they begin.
 ///
 /// Of knobs, an example counts the less, the larger the errors of predictions like its own: f̂ is then true above all where
@@ -203,6 +204,29 @@ fn length(context_dim: usize, action_dim: usize, cosines: usize) -> usize {
         .saturating_add(cosines)
 }
 
+/// Reflects a vector so that the first axis and that of the mean change places: x₁ becomes Σxᵢ/√d, and the others say how the xᵢ
+/// differ. Done twice, it changes nothing.
+///
+/// The prior of what is reflected is that of weights with a mean and differences from it. Of twenty curvatures that are learned one by
+/// one, noise turns some into hills; their knobs are sent to an end, where nothing is learned of the middle.
+fn turn_to_mean(x: &mut [f64]) {
+    if let 2.. = x.len() {
+        let part = 1.0 / (x.len() as f64).sqrt();
+        let mean = part * x.iter().sum::<f64>();
+        let step = (x[0] - mean) / (1.0 - part) * part;
+        for value in &mut *x {
+            *value += step;
+        }
+        x[0] = mean;
+    }
+}
+
+fn scale_mean_and_rest(x: &mut [f64], mean: f64, rest: f64) {
+    for (place, value) in x.iter_mut().enumerate() {
+        *value *= if place == 0 { mean } else { rest };
+    }
+}
+
 /// Appends the parts of θ of these lengths that are not empty.
 fn append_parts(parts: &mut Vec<Range<usize>>, mut start: usize, lengths: &[usize]) {
     for length in lengths.iter().filter(|length| 0 < **length) {
@@ -259,7 +283,7 @@ impl<E> QuadraticRegression<E> {
         append_parts(
             &mut parts,
             start,
-            &[dim, dim, pairs(dim), groups * dim, cosines],
+            &[dim, 1, dim - 1, pairs(dim), groups * dim, cosines],
         );
         Ok(Self {
             groups,
@@ -338,21 +362,25 @@ impl<E> QuadraticRegression<E> {
         scale_rows(&self.scaling, out);
     }
 
-    /// Weights of the parts, so that each has the same prior variance: of u and u², of pairs, of products.
-    fn factors(&self) -> [f64; 3] {
+    /// Weights of the parts, so that each has the same prior variance: of u and differences of u², of their mean, of pairs, of products.
+    fn factors(&self) -> [f64; 4] {
         let dim = self.scaling.len();
-        [dim, pairs(dim), self.groups * dim]
+        [dim, 1, pairs(dim), self.groups * dim]
             .map(|count| (PRIOR_VARIANCE / count.max(1) as f64).sqrt())
     }
 
     /// φ(x, a); `shifts` is scratch space.
     fn expand(&self, context: &[f64], u: &[f64], shifts: &mut Vec<f64>, phi: &mut Vec<f64>) {
-        let [plain, paired, product] = self.factors();
+        let [plain, mean, paired, product] = self.factors();
         let (own, sums, mut later_values) = self.split(context);
         phi.clear();
         phi.extend_from_slice(own);
         phi.extend(u.iter().map(|u| plain * u));
-        phi.extend(u.iter().map(|u| plain * (u * u - 1.0)));
+        let start = phi.len();
+        phi.extend(u.iter().map(|u| u * u - 1.0));
+        let squares = &mut phi[start..];
+        turn_to_mean(squares);
+        scale_mean_and_rest(squares, mean, plain);
         if u.len() <= MOST_PAIRED {
             for (place, first) in u.iter().enumerate() {
                 phi.extend(u[place + 1..].iter().map(|second| paired * first * second));
@@ -430,7 +458,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         x.expect_dim(self.settings.context_dim)?;
         check_size(x)?;
         let dim = self.scaling.len();
-        let [plain, paired, product] = self.factors();
+        let [plain, mean, paired, product] = self.factors();
         self.buffers.with(|scratch| {
             let Scratch {
                 context,
@@ -440,18 +468,20 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
             self.fill_context(x, context);
             let (own, sums, mut later_values) = self.split(context);
             self.squares.copy_theta(theta);
-            let (of_context, rest) = theta.split_at(own.len());
-            let (of_u, rest) = rest.split_at(dim);
-            let (of_squares, rest) = rest.split_at(dim);
+            let (of_context, rest) = theta.split_at_mut(own.len());
+            let (of_u, rest) = rest.split_at_mut(dim);
+            let (of_squares, rest) = rest.split_at_mut(dim);
+            scale_mean_and_rest(of_squares, mean, plain);
+            turn_to_mean(of_squares);
             let (of_pairs, rest) = rest.split_at(pairs(dim));
             let (of_products, rest) = rest.split_at(self.groups * dim);
             let (of_waves, mut of_later) = rest.split_at(self.settings.cosines);
             let constant: f64 = own
                 .iter()
-                .zip(of_context)
+                .zip(&*of_context)
                 .map(|(phi, theta)| phi * theta)
                 .sum();
-            let of_ones: f64 = of_squares.iter().map(|theta| plain * theta).sum();
+            let of_ones: f64 = of_squares.iter().sum();
             prepared.push(0.5 + constant - of_ones);
             let start = prepared.len();
             prepared.extend(of_u.iter().map(|theta| plain * theta));
@@ -477,8 +507,8 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
                 later_values = rest;
             }
             let mut of_pairs = of_pairs.iter();
-            for (place, theta) in of_squares.iter().enumerate() {
-                prepared.push(plain * theta);
+            for (place, weight) in of_squares.iter().enumerate() {
+                prepared.push(*weight);
                 let row = if dim <= MOST_PAIRED {
                     dim - 1 - place
                 } else {
@@ -670,7 +700,8 @@ fn parabolas(linear: &[f64], quadratic: &[f64], rows: &[f64], out: &mut [f64]) {
     }
 }
 
-const KIND: &str = "quadratic regression";
+/// Files from before the mean of squares had its weight are refused by it.
+const KIND: &str = "quadratic regression, mean of squares";
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
@@ -784,6 +815,68 @@ mod tests {
         // A constant is off by 0.01, a model without products of knobs by 0.002, one without those of knob and context by more.
         let found = error(&oracle, 1, bowl);
         assert!(found < 1e-5, "{found}");
+    }
+
+    /// How many of 20 knobs f̂ takes for hills, after 1,000 outcomes of 0 or 1 of a bowl.
+    fn hills(seed: u64) -> usize {
+        let knobs = 20;
+        let settings = oracle(0, 64).settings;
+        let scaling = Scaling {
+            shift: 0.0,
+            factor: 3.0_f64.sqrt(),
+        };
+        let features = VectorFeatures::new(knobs).expect("few");
+        let mut oracle =
+            QuadraticRegression::new(features, vec![scaling; knobs], settings).expect("in range");
+        let x = Context::dense(vec![]).expect("nothing");
+        for number in 0..1_000 {
+            let mut rng = EventRng::new(seed, number, Stream::World);
+            let action: Vec<f64> = (0..knobs).map(|_| 2.0 * rng.unit() - 1.0).collect();
+            let mean = 0.2 + action.iter().map(|a| a * a).sum::<f64>() / knobs as f64;
+            let example = Example {
+                x: &x,
+                action: &Vector::new(&action).expect("finite"),
+                loss: PseudoLoss::new(f64::from(u8::from(rng.unit() < mean))).expect("finite"),
+                weight: Weight::ONE,
+            };
+            oracle.learn(&[example]).expect("a good event");
+        }
+        let (mut prepared, mut out) = (Vec::new(), vec![0.0; 2 * knobs + 1]);
+        RegressionOracle::<_, Vector>::prepare(&oracle, &x, &mut prepared).expect("readable");
+        let mut ends = crate::event::Vectors::default();
+        let rows = ends.extend(2 * knobs + 1, knobs);
+        for (place, row) in rows.chunks_exact_mut(knobs).skip(1).enumerate() {
+            row[place / 2] = if place % 2 == 0 { 0.9 } else { -0.9 };
+        }
+        RegressionOracle::<_, Vector>::predict(&oracle, &x, &prepared, &ends, &mut out);
+        let sums = out[1..].chunks_exact(2).map(|ends| ends[0] + ends[1]);
+        sums.filter(|ends| *ends < 2.0 * out[0]).count()
+    }
+
+    #[test]
+    fn noise_makes_no_hills_of_knobs_that_bend_alike() {
+        // Learned one by one, a curvature is about as large as its error: 15 of 100 are hills.
+        let hills: usize = (1..=5).map(hills).sum();
+        assert!(hills <= 3, "{hills}");
+    }
+
+    #[test]
+    fn a_mean_and_differences_are_turned_and_turned_back() {
+        for before in [vec![2.0], vec![3.0, -1.0], vec![0.5, 4.0, -2.0, 7.0, 1.0]] {
+            let mut turned = before.clone();
+            turn_to_mean(&mut turned);
+            let mean = before.iter().sum::<f64>() / (before.len() as f64).sqrt();
+            assert!((turned[0] - mean).abs() < 1e-12, "{turned:?}");
+            let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
+            assert!((norm(&turned) - norm(&before)).abs() < 1e-9);
+            turn_to_mean(&mut turned);
+            let off = turned.iter().zip(&before).map(|(a, b)| (a - b).abs());
+            assert!(off.fold(0.0, f64::max) < 1e-12, "{turned:?}");
+        }
+        // What is alike in all has no differences.
+        let mut alike = vec![2.0; 9];
+        turn_to_mean(&mut alike);
+        assert!((alike[0] - 6.0).abs() < 1e-12 && alike[1..].iter().all(|x| x.abs() < 1e-12));
     }
 
     #[test]
@@ -985,5 +1078,5 @@ mod tests {
         assert_eq!(error(&oracle, 1, basins).to_bits(), FROZEN);
     }
 
-    const FROZEN: u64 = 4572809609178914792;
+    const FROZEN: u64 = 4572806868754826934;
 }
