@@ -87,8 +87,21 @@ const CORNER: BoxWorld = BoxWorld {
     ..BOWL
 };
 
+/// Even the best knobs lose something: losses are not cut at 0, and those of 0 and 1 vary at their best too.
+const FLOOR: BoxWorld = BoxWorld {
+    name: "floor_valley_20",
+    about: "as valley_20, with .2 more everywhere",
+    mean: |middle, a| FLOOR_LOSS + valley(middle, a),
+    least: |_| FLOOR_LOSS,
+    knobs: 20,
+    ..VALLEY
+};
+
+/// What the best knobs of worlds with a floor lose.
+const FLOOR_LOSS: f64 = 0.2;
+
 /// All worlds on boxes.
-pub const BOX_WORLDS: [BoxWorld; 20] = [
+pub const BOX_WORLDS: [BoxWorld; 22] = [
     BoxWorld {
         name: "bowl_2",
         about: "2 knobs, the mean of (aᵢ − mᵢ)², noise ±.1",
@@ -174,6 +187,14 @@ pub const BOX_WORLDS: [BoxWorld; 20] = [
         about: "as valley_20, with m of corner_bowl_20",
         mean: valley,
         ..CORNER
+    },
+    FLOOR,
+    BoxWorld {
+        name: "floor_zero_one_20",
+        about: "as floor_valley_20, with P(loss) = .2 more than the mean of (aᵢ − mᵢ)²",
+        outcome: Outcome::ZeroOne,
+        mean: |middle, a| FLOOR_LOSS + middle.distance(a),
+        ..FLOOR
     },
     BoxWorld {
         name: "tuning_6",
