@@ -43,11 +43,11 @@ use self::{errors::Errors, priors::Priors, waves::Waves};
 ///
 /// u are the features of the action, scaled to mean 0 and deviation 1 under μ; φ and s those of the context, scaled too. The
 /// entries of ω are normal with variance 4 over the number of inputs, b is uniform: with random cosines there may be several
-/// basins, and bends that no quadratic function has. The mean of the u² has a weight of its own: knobs bend f̂ alike until losses
-/// tell one from another. All of it is one ridge regression. So there is no step size, twenty knobs are
-/// learned from a few hundred losses, and noise is averaged out. The larger the errors of f̂, the longer it keeps to its prior; and
-/// how near to 0 the prior holds the weights of u, of the mean of u², of its differences, of pairs, of s ⊗ u and of cosines is learned for each from the losses: what
-/// a world does not need adds no noise. It may forget events older than about `memory`; the priors then stay as they begin.
+/// basins, and bends that no quadratic function has. The mean of the u² has a weight of its own: knobs bend f̂ alike until losses tell
+/// one from another. All of it is one ridge regression. So there is no step size, twenty knobs are learned from a few hundred losses,
+/// and noise is averaged out. The larger the errors of f̂, the longer it keeps to its prior; and how near to 0 the prior holds the
+/// weights of u, of the mean of u², of its differences, of pairs, of s ⊗ u and of cosines is learned for each from the losses: what a
+/// world does not need adds no noise. It may forget events older than about `memory`; the priors then stay as they begin.
 ///
 /// Of knobs, an example counts the less, the larger the errors of predictions like its own: f̂ is then true above all where
 /// losses are well predicted, as near the best actions. Of items all count alike: they cannot be moved to where f̂ is true.
@@ -362,7 +362,8 @@ impl<E> QuadraticRegression<E> {
         scale_rows(&self.scaling, out);
     }
 
-    /// Weights of the parts, so that each has the same prior variance: of u and differences of u², of their mean, of pairs, of products.
+    /// Weights of the parts, so that each has the same prior variance: of u and the differences of u², of the mean of u², of pairs, of
+    /// products.
     fn factors(&self) -> [f64; 4] {
         let dim = self.scaling.len();
         [dim, 1, pairs(dim), self.groups * dim]
