@@ -466,6 +466,7 @@ impl<'a, X: Send + Sync, A: Action> Training<'a, X, A> {
                 batches: rows.div_ceil(self.settings.batch) as u64,
                 events: rows as u64,
                 squared_error: oracle.squared_error(),
+                forgotten: oracle.forgotten(),
             },
             oracle,
             best_epoch,

@@ -20,7 +20,7 @@ use crate::numeric::OutOfRange;
 ///
 /// let schedule = GammaSchedule::power(1.0, 18.0, 1.0)?;
 /// assert_eq!(schedule.gamma(&Learned::default(), 6.0), 1.0);
-/// let learned = Learned { batches: 500, events: 4_000, squared_error: Some(0.01) };
+/// let learned = Learned { batches: 500, events: 4_000, squared_error: Some(0.01), forgotten: 0.0 };
 /// assert_eq!(schedule.gamma(&learned, 6.0), 9_001.0);
 /// assert_eq!(GammaSchedule::per_error(100.0, 3.0)?.gamma(&learned, 6.0), 60_500.0);
 /// # Ok::<(), egret::OutOfRange>(())
@@ -38,6 +38,15 @@ pub struct Learned {
     pub events: u64,
     /// σ², the mean squared error of f̂; none if the oracle does not know it.
     pub squared_error: Option<f64>,
+    /// The share of it that no longer counts, for the world has moved; 0 if none.
+    pub forgotten: f64,
+}
+
+impl Learned {
+    /// How many events count.
+    pub(crate) fn counting(&self) -> f64 {
+        (1.0 - self.forgotten) * self.events as f64
+    }
 }
 
 /// A schedule as stored in a file.
@@ -105,7 +114,7 @@ impl GammaSchedule {
             Kind::PerError { c0, c } => {
                 let error = learned.squared_error.unwrap_or(LARGEST_ERROR);
                 let error = error.clamp(LEAST_ERROR, LARGEST_ERROR);
-                (c0 + c * learned.events as f64) / (2.0 * error.sqrt())
+                (c0 + c * learned.counting()) / (2.0 * error.sqrt())
             }
             Kind::Theorem1 {
                 horizon,
@@ -199,6 +208,7 @@ mod tests {
                 batches: 3,
                 events: 1_500,
                 squared_error: Some(0.04 * unit * unit),
+                forgotten: 0.0,
             };
             // γ times a difference of f̂.
             schedule.gamma(&learned, 64.0) * 0.2 * unit
@@ -210,6 +220,12 @@ mod tests {
             ..Learned::default()
         };
         assert_eq!(schedule.gamma(&unknown, 64.0), 130.0);
+        let forgotten = Learned {
+            events: 100,
+            forgotten: 0.9,
+            ..Learned::default()
+        };
+        assert!((schedule.gamma(&forgotten, 64.0) - 130.0).abs() < 1e-9);
     }
 
     #[test]
@@ -248,7 +264,7 @@ mod tests {
                 GammaSchedule::per_error(a, b),
                 GammaSchedule::per_error(a.abs(), b.abs()),
             ];
-            let learned = Learned { batches: t, events: t, squared_error: Some(c) };
+            let learned = Learned { batches: t, events: t, squared_error: Some(c), forgotten: 0.0 };
             for schedule in schedules.into_iter().flatten() {
                 let gamma = schedule.gamma(&learned, tau);
                 prop_assert!(0.0 < gamma && gamma <= LARGEST, "{schedule:?} {gamma}");

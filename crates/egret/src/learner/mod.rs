@@ -186,6 +186,7 @@ impl<X: ?Sized, A: Action> Learner<X, A> {
             batches: self.batches,
             events: self.events,
             squared_error: self.oracle.squared_error(),
+            forgotten: self.oracle.forgotten(),
         }
     }
 

@@ -763,6 +763,7 @@ mod tests {
                     batches: 7,
                     events: 56,
                     squared_error: None,
+                    forgotten: 0.0,
                 };
                 let second = Model::<A>::trained(spec, Settings::paper(), &state, learned);
                 let second = second.expect("its own oracle");

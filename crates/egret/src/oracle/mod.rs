@@ -120,6 +120,13 @@ pub trait RegressionOracle<X: ?Sized, A: Action>: Send + Sync {
         None
     }
 
+    /// The share of what it learned that no longer counts, for the world has moved since.
+    ///
+    /// An explorer then explores as after fewer events.
+    fn forgotten(&self) -> f64 {
+        0.0
+    }
+
     /// The monotone pieces on an interval, if the oracle knows them.
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
         None

@@ -321,6 +321,7 @@ fn the_last_batch_is_followed_by_no_overflow() {
         batches: u64::MAX,
         events: u64::MAX,
         squared_error: None,
+        forgotten: 0.0,
     };
     let model = Model::<f64>::trained(spec, Settings::default(), &oracle, learned);
     let mut model = Model::<f64>::load(&model.expect("trained").save()).expect("its own");

@@ -80,7 +80,7 @@ impl ItemPlan {
         self.shares.reverse();
         self.regions.reverse();
         let count = self.shares.len() as f64;
-        self.gamma = GREED * count * (1.0 + learned.events as f64).sqrt() / sigma(learned);
+        self.gamma = GREED * count * (1.0 + learned.counting()).sqrt() / sigma(learned);
         inverse_gap_shares(&mut self.shares, self.gamma);
         zoom.mix_uniform(&mut self.shares);
         Ok(())
@@ -204,6 +204,7 @@ mod tests {
         batches: 15,
         events: 15,
         squared_error: Some(0.01),
+        forgotten: 0.0,
     };
 
     /// The plan for 32 items that are not equally frequent; item i loses (7i mod 32)/32.

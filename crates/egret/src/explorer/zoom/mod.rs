@@ -240,7 +240,7 @@ impl Zoom {
 
 /// 6K √(1 + n)/(σd).
 fn gamma(learned: &Learned, count: usize, dim: usize) -> f64 {
-    let events = learned.events as f64;
+    let events = learned.counting();
     6.0 * count as f64 * (1.0 + events).sqrt() / (sigma(learned) * dim as f64)
 }
 
@@ -256,7 +256,7 @@ fn sigma(learned: &Learned) -> f64 {
 /// nothing of where the best action is.
 fn keep_told_apart(losses: &mut Vec<f64>, learned: &Learned) {
     let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
-    let seen = least + 2.0 * sigma(learned) / (1.0 + learned.events as f64).sqrt();
+    let seen = least + 2.0 * sigma(learned) / (1.0 + learned.counting()).sqrt();
     let first = losses.iter().position(|loss| *loss <= seen);
     // Beside the whole space there is always a part of it.
     losses.truncate(first.map_or(losses.len(), |place| place.max(1) + 1));
@@ -321,6 +321,7 @@ mod tests {
             batches: events,
             events,
             squared_error: Some(0.01),
+            forgotten: 0.0,
         };
         keep_told_apart(&mut losses, &learned);
         losses.len()
@@ -340,8 +341,16 @@ mod tests {
             batches: 99,
             events: 99,
             squared_error: Some(0.04),
+            forgotten: 0.0,
         };
         assert!((gamma(&learned, 5, 3) - 6.0 * 5.0 * 10.0 / (0.2 * 3.0)).abs() < 1e-9);
+        // What was forgotten is to be explored again.
+        let less = Learned {
+            events: 990,
+            forgotten: 0.9,
+            ..learned
+        };
+        assert!((gamma(&less, 5, 3) - gamma(&learned, 5, 3)).abs() < 1e-9);
     }
 
     #[test]

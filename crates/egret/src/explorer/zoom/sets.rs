@@ -92,7 +92,7 @@ impl SetPlan {
                 .push(work.fhats.iter().sum::<f64>() / DRAWS as f64);
         }
         let count = self.shares.len() as f64;
-        self.gamma = GREED * count * (1.0 + learned.events as f64).sqrt() / sigma(learned);
+        self.gamma = GREED * count * (1.0 + learned.counting()).sqrt() / sigma(learned);
         inverse_gap_shares(&mut self.shares, self.gamma);
         zoom.mix_uniform(&mut self.shares);
         Ok(())
@@ -236,6 +236,7 @@ mod tests {
                 batches: 100,
                 events: 100,
                 squared_error: Some(0.01),
+                forgotten: 0.0,
             };
             plan.make(
                 &Zoom::default(),
@@ -270,6 +271,7 @@ mod tests {
             batches: 15,
             events: 15,
             squared_error: Some(0.01),
+            forgotten: 0.0,
         };
         let zoom = Zoom { uniform: 0.1 };
         plan.make(

@@ -67,6 +67,10 @@ impl<A: Action> RegressionOracle<Context, A> for NamedFeatures<A> {
         self.inner.squared_error()
     }
 
+    fn forgotten(&self) -> f64 {
+        self.inner.forgotten()
+    }
+
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
         self.inner.monotone_pieces()
     }

@@ -73,4 +73,8 @@ impl<X: ?Sized> RegressionOracle<X, Item> for OnList<X> {
     fn squared_error(&self) -> Option<f64> {
         self.inner.squared_error()
     }
+
+    fn forgotten(&self) -> f64 {
+        self.inner.forgotten()
+    }
 }

@@ -85,6 +85,10 @@ impl<X: ?Sized> RegressionOracle<X, f64> for OnQuantiles<X> {
         self.inner.squared_error()
     }
 
+    fn forgotten(&self) -> f64 {
+        self.inner.forgotten()
+    }
+
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
         self.inner.monotone_pieces()?;
         Some(self)

@@ -135,6 +135,10 @@ impl<X: ?Sized> RegressionOracle<X, f64> for PiecewiseConstant<X> {
         self.oracle.squared_error()
     }
 
+    fn forgotten(&self) -> f64 {
+        self.oracle.forgotten()
+    }
+
     fn monotone_pieces(&self) -> Option<&dyn MonotonePieces> {
         Some(self)
     }

@@ -179,11 +179,16 @@ impl LeastSquares {
     /// Divides the weights of all past examples by `factor`, which is at least 1. No feature gets a larger variance than it
     /// had before any example.
     pub(crate) fn forget(&mut self, factor: f64) {
+        self.forget_within(factor, |_| 1.0 / LAMBDA);
+    }
+
+    /// As [`forget`](Self::forget), where features have other variances before any example.
+    pub(crate) fn forget_within(&mut self, factor: f64, most: impl Fn(usize) -> f64) {
         self.settle();
         let mut limits = padded(self.dim);
-        let limit = |variance: f64| (1.0 / LAMBDA).min(factor * variance) / variance;
         for (place, variance) in self.variances().enumerate() {
-            limits[place / LANES].0[place % LANES] = limit(variance).sqrt();
+            let limit = most(place).min(factor * variance) / variance;
+            limits[place / LANES].0[place % LANES] = limit.sqrt();
         }
         let mut rest = &mut self.inverse[..];
         for (first, lanes) in panels(self.dim) {

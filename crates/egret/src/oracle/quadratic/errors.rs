@@ -40,7 +40,7 @@ impl Errors {
         self.all
     }
 
-    /// Counts the error of the last of so many predictions, and returns the squared error to expect of such a prediction.
+    /// Counts the error of a prediction, the last of so many that count, and returns the squared error to expect of such a prediction.
     pub(super) fn count(&mut self, predicted: f64, loss: f64, events: u64) -> f64 {
         let square = (predicted - loss) * (predicted - loss);
         self.all += (square - self.all) / events.min(HORIZON) as f64;
@@ -59,6 +59,13 @@ impl Errors {
             *sum += part * square;
         }
         expected
+    }
+
+    /// Makes what was counted worth so many times less.
+    pub(super) fn forget(&mut self, factor: f64) {
+        for (count, sum) in &mut self.places {
+            (*count, *sum) = (*count / factor, *sum / factor);
+        }
     }
 
     /// An error unless these can be means of squared errors.
@@ -116,6 +123,24 @@ mod tests {
         }
         let found = errors.count(0.9, 0.9, 1_001);
         assert!((found - errors.all()).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn what_is_forgotten_says_less_of_the_next_error() {
+        let [keeps, forgets] = [1.0, 16.0].map(|factor| {
+            let mut errors = Errors::new();
+            for event in 1..=2_000 {
+                errors.count(0.1, 0.2, event);
+            }
+            errors.forget(factor);
+            for event in 2_001..=2_100 {
+                errors.count(0.1, 0.5, event);
+            }
+            errors.count(0.1, 0.1, 2_101)
+        });
+        // Of 2,000 squares of .01 and 100 of .16, and of 125 and 100.
+        assert!(keeps < 0.02 && 0.05 < forgets, "{keeps} {forgets}");
+        assert!(forgets < 0.1, "{forgets}");
     }
 
     #[test]

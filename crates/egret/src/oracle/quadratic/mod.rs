@@ -2,10 +2,12 @@
 //!
 //! | file     | what                                                     |
 //! |----------|----------------------------------------------------------|
+//! | `changes` | when losses are no longer as predicted                   |
 //! | `errors` | the squared error to expect of a prediction              |
 //! | `priors` | how near to 0 each part of θ is held                     |
 //! | `waves`  | random cosines                                           |
 
+mod changes;
 mod errors;
 mod priors;
 mod waves;
@@ -35,7 +37,12 @@ use crate::oracle::{
     network::{feature_scale, replay_memory::check_size_of_loss},
 };
 
-use self::{errors::Errors, priors::Priors, waves::Waves};
+use self::{
+    changes::{Changes, Move},
+    errors::Errors,
+    priors::Priors,
+    waves::Waves,
+};
 
 /// Least squares of the loss on a quadratic function of the action, whose minimum moves with the context.
 ///
@@ -47,7 +54,8 @@ use self::{errors::Errors, priors::Priors, waves::Waves};
 /// one from another. All of it is one ridge regression. So there is no step size, twenty knobs are learned from a few hundred losses,
 /// and noise is averaged out. The larger the errors of f̂, the longer it keeps to its prior; and how near to 0 the prior holds the
 /// weights of u, of the mean of u², of its differences, of pairs, of s ⊗ u and of cosines is learned for each from the losses: what a
-/// world does not need adds no noise. It may forget events older than about `memory`; the priors then stay as they begin.
+/// world does not need adds no noise. Where losses are no longer as predicted, the world has moved, and what was learned counts less.
+/// It may also forget events older than about `memory`; the priors then stay as they begin.
 ///
 /// Of knobs, an example counts the less, the larger the errors of predictions like its own: f̂ is then true above all where
 /// losses are well predicted, as near the best actions. Of items all count alike: they cannot be moved to where f̂ is true.
@@ -75,6 +83,7 @@ pub struct QuadraticRegression<E> {
     forgotten: u64,
     errors: Errors,
     priors: Priors,
+    changes: Changes,
     /// The parts of θ that have priors of their own: all but that of the context, which comes first.
     parts: Vec<Range<usize>>,
     learning: Learning,
@@ -242,7 +251,12 @@ pub(crate) fn saved_numbers(widths: &[usize], action_dim: usize, cosines: usize)
     let first = length(widths[0], action_dim, cosines);
     let length = later.fold(first, usize::saturating_add);
     let theta_and_priors = length.saturating_mul(2);
-    least_squares::size(length).saturating_add(theta_and_priors)
+    least_squares::size(length)
+        .saturating_add(theta_and_priors)
+        .saturating_add(changes::saved_numbers(
+            groups(widths[0], action_dim),
+            action_dim,
+        ))
 }
 
 /// How many numbers ω has.
@@ -298,6 +312,7 @@ impl<E> QuadraticRegression<E> {
             forgotten: 0,
             errors: Errors::new(),
             priors: Priors::new(length),
+            changes: Changes::new(groups, dim),
             parts,
             learning: Learning::new(length),
             buffers: Pool::default(),
@@ -431,7 +446,9 @@ impl<E> QuadraticRegression<E> {
             }
         }
         let predicted = (0.5 + self.squares.predict(lanes)).clamp(0.0, 1.0);
-        let like_it = (self.errors).count(predicted, loss.clamp(0.0, 1.0), self.events);
+        self.changes.count_event();
+        let worth = self.changes.worth() as u64;
+        let like_it = (self.errors).count(predicted, loss.clamp(0.0, 1.0), worth.max(1));
         let error = if self.actions.are_knobs() {
             like_it
         } else {
@@ -444,12 +461,37 @@ impl<E> QuadraticRegression<E> {
         // Where the past is forgotten, so would be what holds a weight, and no λ would say how much of it is left.
         if self.settings.memory.is_none() && 0.0 < weight {
             let square = (predicted - loss) * (predicted - loss);
-            self.priors
-                .count((trust * weight * square).min(1.0), self.events);
+            self.priors.count((trust * weight * square).min(1.0), worth);
             self.priors
                 .turn(&self.parts, self.events, &mut self.squares, scratch);
         }
+        if 0.0 < weight {
+            let (_, sums, _) = self.split(context);
+            let expected = (predicted, like_it.sqrt());
+            match self
+                .changes
+                .moved((sums, u), loss.clamp(0.0, 1.0), expected)
+            {
+                Some(Move::Near { factor }) => self.forget(factor),
+                Some(Move::Far) => self.begin_anew(),
+                None => {}
+            }
+        }
         self.learning.numbers = [phi, shifts];
+    }
+
+    /// Makes all that was learned count so many times less.
+    fn forget(&mut self, factor: f64) {
+        self.priors.forget(factor, &mut self.squares);
+        self.errors.forget(factor);
+    }
+
+    /// Keeps nothing that was learned but how contexts are scaled.
+    fn begin_anew(&mut self) {
+        let length = self.squares.dim();
+        self.squares = LeastSquares::new(length);
+        self.priors = Priors::new(length);
+        self.errors = Errors::new();
     }
 }
 
@@ -596,6 +638,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
             forgotten: self.forgotten,
             errors: self.errors.clone(),
             priors: self.priors.clone(),
+            changes: self.changes.state().clone(),
         };
         saved_state::to_bytes(KIND, &saved)
     }
@@ -615,6 +658,7 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         saved_state::expect_count("events", saved.events)?;
         saved.errors.check()?;
         saved.priors.check(&saved.squares)?;
+        self.changes.check(&saved.changes, saved.events)?;
         if saved.events < saved.forgotten {
             return Err(LoadError::Invalid("more was forgotten than learned".into()));
         }
@@ -627,11 +671,16 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
         self.forgotten = saved.forgotten;
         self.errors = saved.errors;
         self.priors = saved.priors;
+        self.changes.restore(saved.changes);
         Ok(())
     }
 
     fn squared_error(&self) -> Option<f64> {
         Some(self.errors.all())
+    }
+
+    fn forgotten(&self) -> f64 {
+        1.0 - self.changes.worth() / self.events.max(1) as f64
     }
 
     fn item_tree(&self) -> Option<&ItemTree> {
@@ -701,8 +750,8 @@ fn parabolas(linear: &[f64], quadratic: &[f64], rows: &[f64], out: &mut [f64]) {
     }
 }
 
-/// Files from before the mean of squares had its weight are refused by it.
-const KIND: &str = "quadratic regression, mean of squares";
+/// Files from before it knew of moves of the world are refused by it.
+const KIND: &str = "quadratic regression that forgets";
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
@@ -716,6 +765,7 @@ struct Saved {
     forgotten: u64,
     errors: Errors,
     priors: Priors,
+    changes: changes::State,
 }
 
 #[cfg(test)]
@@ -971,15 +1021,63 @@ mod tests {
     }
 
     #[test]
-    fn one_that_forgets_follows_a_change() {
+    fn to_one_that_forgets_the_next_event_counts_more() {
         let [keeps, forgets] = [None, Some(300.0)].map(|memory| {
             let mut oracle = oracle(1, 0);
             oracle.settings.memory = memory;
-            teach(&mut oracle, 1, 0..3_000, |x, a| 0.5 - bowl(x, a));
-            teach(&mut oracle, 1, 3_000..4_500, bowl);
+            teach(&mut oracle, 1, 0..3_000, bowl);
+            teach(&mut oracle, 1, 3_000..3_001, |_, _| 1.0);
             error(&oracle, 1, bowl)
         });
-        assert!(forgets < 0.01 * keeps, "{forgets} {keeps}");
+        assert!(30.0 * keeps < forgets, "{forgets} {keeps}");
+    }
+
+    /// Noise of ±.1 that the knobs tell.
+    fn noise(knobs: &[f64]) -> f64 {
+        0.2 * (997.0 * knobs[1]).fract() - 0.1
+    }
+
+    /// The share of what it learned that no longer counts.
+    fn forgotten(oracle: &QuadraticRegression<VectorFeatures>) -> f64 {
+        RegressionOracle::<_, Vector>::forgotten(oracle)
+    }
+
+    #[test]
+    fn a_world_that_moved_far_is_learned_as_if_it_were_new() {
+        let was = |x: &Context, a: &[f64]| 0.8 - bowl(x, a) + noise(a);
+        let is = |x: &Context, a: &[f64]| 0.1 + bowl(x, a) + noise(a);
+        let truth = |x: &Context, a: &[f64]| 0.1 + bowl(x, a);
+        let mut moved = oracle(1, 8);
+        teach(&mut moved, 1, 0..4_000, was);
+        assert_eq!(forgotten(&moved), 0.0);
+        let mut new = oracle(1, 8);
+        // A θ that is held by 4,000 other events would be off by 100 times as much.
+        for events in [4_000..4_300, 4_300..6_000] {
+            teach(&mut moved, 1, events.clone(), is);
+            teach(&mut new, 1, events, is);
+            let [moved, new] = [&moved, &new].map(|oracle| error(oracle, 1, truth));
+            assert!(moved < 1.3 * new, "{moved} {new}");
+        }
+        // It goes by nearly all events since.
+        let share = forgotten(&moved);
+        assert!((4.0 / 6.0..0.68).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn of_a_world_that_moved_a_little_a_part_is_kept() {
+        let was = |x: &Context, a: &[f64]| 0.1 + bowl(x, a) + noise(a);
+        let is = |x: &Context, a: &[f64]| 0.16 + bowl(x, a) + noise(a);
+        let truth = |x: &Context, a: &[f64]| 0.16 + bowl(x, a);
+        let mut moved = oracle(1, 8);
+        teach(&mut moved, 1, 0..4_000, was);
+        teach(&mut moved, 1, 4_000..4_150, is);
+        // More than the 150 events since counts.
+        let share = forgotten(&moved);
+        assert!((0.9..1.0 - 150.0 / 4_150.0).contains(&share), "{share}");
+        teach(&mut moved, 1, 4_150..4_500, is);
+        // Events that count alike would leave 0.06 · 8/9.
+        let left = error(&moved, 1, truth).sqrt();
+        assert!(left < 0.02, "{left}");
     }
 
     #[test]
@@ -1040,7 +1138,10 @@ mod tests {
         let mut other = oracle(2, 5);
         RegressionOracle::<_, Vector>::load(&mut other, &save(&one)).expect("the same oracle");
         for oracle in [&mut one, &mut other] {
-            teach(oracle, 2, 50..100, bowl);
+            // The world moves, and some is forgotten.
+            teach(oracle, 2, 50..1_000, |x, a| 0.8 - bowl(x, a));
+            teach(oracle, 2, 1_000..1_100, bowl);
+            assert!(0.0 < forgotten(oracle));
         }
         assert_eq!(save(&one), save(&other));
         let before = save(&one);

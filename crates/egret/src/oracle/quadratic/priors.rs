@@ -57,6 +57,14 @@ impl Priors {
         self.lambdas.resize(self.lambdas.len() + more, 1.0);
     }
 
+    /// Makes all that was learned count so many times less, and with it every λ: θ stays, and is held less to 0 and to the past alike.
+    pub(super) fn forget(&mut self, factor: f64, squares: &mut LeastSquares) {
+        for lambda in &mut self.lambdas {
+            *lambda = (*lambda / factor).max(1.0);
+        }
+        squares.forget_within(factor, |weight| 1.0 / self.lambdas[weight]);
+    }
+
     /// Counts the squared error of the last of so many predictions, by the weight of its example.
     pub(super) fn count(&mut self, weighed_square: f64, events: u64) {
         let count = (FIRST.1 + events).min(HORIZON) as f64;
@@ -193,6 +201,28 @@ mod tests {
         assert!(with < 0.6 * without, "{with} {without}");
         // The state still is one of least squares.
         squares.check(LENGTH).expect("a state");
+    }
+
+    #[test]
+    fn what_is_forgotten_holds_weights_less_and_leaves_them_where_they_are() {
+        let (mut priors, mut squares) = taught(0.1, 0.0, 600);
+        let (before, was) = (priors.clone(), squares.clone());
+        priors.forget(16.0, &mut squares);
+        // The constant, a used part and one without use.
+        assert_eq!((priors.lambdas[0], priors.lambdas[1]), (1.0, 1.0));
+        assert_eq!(priors.lambdas[21], before.lambdas[21] / 16.0);
+        assert_eq!(second(&squares), second(&was));
+        priors.check(&squares).expect("no more than a prior");
+        // 600 events are worth 38: one more moves θ 16 times as much, but for what its own weight takes off.
+        let off = |mut squares: LeastSquares| {
+            let mut lanes = padded(LENGTH);
+            fill(&mut lanes, &[1.0]);
+            let before = squares.predict(&lanes);
+            squares.learn(&lanes, before + 1.0, 1.0, &mut Scratch::new(LENGTH));
+            squares.predict(&lanes) - before
+        };
+        let ratio = off(squares) / off(was);
+        assert!((12.0..16.0).contains(&ratio), "{ratio}");
     }
 
     #[test]

@@ -1,0 +1,310 @@
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{LoadError, saved_state};
+use crate::numeric::elementary::exp;
+use crate::oracle::local::least_squares::{self, Lane, LeastSquares, Scratch};
+
+/// Tells when losses are no longer what f̂ says: the world has moved.
+///
+/// A small regression of the last errors, on a constant, the context and the action, predicts the next one. Where it does better than to
+/// predict none, evidence grows,
+///
+/// e ← max(0, e + (y² − (y − ŷ)²)/2 − c),  y = (ℓ − f̂)/σ
+///
+/// with σ² the squared error to expect of such a prediction: the logarithm of how much likelier the errors are if their mean is ŷ
+/// than if it is 0 (CUSUM, Page 1954). Where the world stays, the mean of its exponential does not grow, and e reaches h = 14 at
+/// most about once in eʰ = 10⁶ events. c asks for an error that matters: without it f̂ would be given up for what it never had, the
+/// last hundredth of a bend.
+///
+/// If f̂ was farther from the losses since e began to grow than ½ is, which is f̂ before any event, it is worse than nothing, and begins
+/// anew. Otherwise the past is worth a 16th of what it was, and is made little of again and again where the world drifts.
+#[derive(Debug)]
+pub(super) struct Changes {
+    state: State,
+    buffers: Buffers,
+}
+
+/// What is saved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct State {
+    /// Of errors since the last move, in their deviations.
+    errors: LeastSquares,
+    /// How many errors those are.
+    events: u64,
+    /// e.
+    evidence: f64,
+    /// Σ (ℓ − f̂)² − (ℓ − ½)² since there has been some.
+    worse: f64,
+    /// How many events all that was learned is worth.
+    worth: f64,
+}
+
+impl State {
+    /// Before any event, for so many features.
+    fn new(length: usize) -> Self {
+        Self {
+            errors: LeastSquares::new(length),
+            events: 0,
+            evidence: 0.0,
+            worse: 0.0,
+            worth: 0.0,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Buffers {
+    phi: Vec<f64>,
+    lanes: Vec<Lane>,
+    scratch: Scratch,
+}
+
+/// What has become of f̂.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Move {
+    /// What was learned is still better than nothing, and worth so many times less.
+    Near { factor: f64 },
+    /// It is worse than nothing.
+    Far,
+}
+
+/// By how much the past counts less once the world has moved a little.
+const FORGETS: f64 = 16.0;
+
+/// h.
+const EVIDENCE: f64 = 14.0;
+
+/// c.
+const SLACK: f64 = 0.01;
+
+/// The regression of errors is over about so many events.
+const HORIZON: f64 = 400.0;
+
+/// After how many events it forgets.
+const FORGETS_AFTER: u64 = 16;
+
+/// What is worth less is not made to count less: f̂ is still learning.
+const LEAST_WORTH: f64 = 100.0;
+
+/// An error counts as at most so many deviations.
+const MOST_DEVIATIONS: f64 = 10.0;
+
+/// A smaller deviation counts as this one.
+const LEAST_DEVIATION: f64 = 1e-6;
+
+fn length(groups: usize, action_dim: usize) -> usize {
+    1 + groups + action_dim
+}
+
+/// How many numbers are saved, of contexts of so many groups of features.
+pub(super) fn saved_numbers(groups: usize, action_dim: usize) -> usize {
+    let length = length(groups, action_dim);
+    least_squares::size(length).saturating_add(length)
+}
+
+impl Changes {
+    pub(super) fn new(groups: usize, action_dim: usize) -> Self {
+        let length = length(groups, action_dim);
+        Self {
+            state: State::new(length),
+            buffers: Buffers {
+                phi: Vec::with_capacity(length),
+                lanes: least_squares::padded(length),
+                scratch: Scratch::new(length),
+            },
+        }
+    }
+
+    /// How many events all that was learned is worth.
+    pub(super) fn worth(&self) -> f64 {
+        self.state.worth
+    }
+
+    /// Counts one event more.
+    pub(super) fn count_event(&mut self) {
+        self.state.worth += 1.0;
+    }
+
+    /// Takes a loss and what f̂ and its deviation were, for one context and action; tells whether the world has moved.
+    pub(super) fn moved(
+        &mut self,
+        (sums, u): (&[f64], &[f64]),
+        loss: f64,
+        (predicted, deviation): (f64, f64),
+    ) -> Option<Move> {
+        let Buffers {
+            phi,
+            lanes,
+            scratch,
+        } = &mut self.buffers;
+        phi.clear();
+        phi.push(1.0);
+        for part in [sums, u] {
+            // Each part may say as much as the constant.
+            let factor = 1.0 / (part.len().max(1) as f64).sqrt();
+            phi.extend(part.iter().map(|value| factor * value));
+        }
+        least_squares::fill(lanes, phi);
+        let state = &mut self.state;
+        let error = loss - predicted;
+        let y = (error / deviation.max(LEAST_DEVIATION)).clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS);
+        let rest = y - state.errors.predict(lanes);
+        state.evidence = (state.evidence + 0.5 * (y * y - rest * rest) - SLACK).max(0.0);
+        state.worse = match 0.0 < state.evidence {
+            true => state.worse + error * error - (loss - 0.5) * (loss - 0.5),
+            false => 0.0,
+        };
+        state.events += 1;
+        if state.events.is_multiple_of(FORGETS_AFTER) {
+            state.errors.forget(exp(FORGETS_AFTER as f64 / HORIZON));
+        }
+        state.errors.learn(lanes, y, 1.0, scratch);
+        if state.evidence < EVIDENCE || state.worth < LEAST_WORTH {
+            return None;
+        }
+        let moved = match 0.0 < state.worse {
+            true => Move::Far,
+            false => Move::Near { factor: FORGETS },
+        };
+        *state = State {
+            worth: match moved {
+                Move::Far => 0.0,
+                Move::Near { factor } => state.worth / factor,
+            },
+            ..State::new(state.errors.dim())
+        };
+        Some(moved)
+    }
+
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub(super) fn restore(&mut self, state: State) {
+        self.state = state;
+    }
+
+    /// An error unless this is a state of as many features, after so many events.
+    pub(super) fn check(&self, state: &State, events: u64) -> Result<(), LoadError> {
+        state.errors.check(self.state.errors.dim())?;
+        saved_state::expect_count("events of changes", state.events)?;
+        saved_state::expect_numbers("evidence", &[state.evidence], 1, |evidence| {
+            (0.0..=1e6).contains(&evidence)
+        })?;
+        saved_state::expect_numbers("evidence against f̂", &[state.worse], 1, |worse| {
+            worse.abs() <= state.events as f64
+        })?;
+        saved_state::expect_numbers("worth", &[state.worth], 1, |worth| {
+            (0.0..=events as f64).contains(&worth)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::{EventRng, Stream};
+
+    const GROUPS: usize = 2;
+    const KNOBS: usize = 6;
+
+    /// The event at which the world was first said to have moved, and how far. Losses are 1 with a probability that the event and the
+    /// context tell, else 0; predicted is that of event 0.
+    fn first_move(seed: u64, events: u64, p: impl Fn(u64, &[f64]) -> f64) -> Option<(u64, Move)> {
+        let mut changes = Changes::new(GROUPS, KNOBS);
+        (1..=events).find_map(|event| {
+            let mut rng = EventRng::new(seed, event, Stream::World);
+            let mut number = || (2.0 * rng.unit() - 1.0) * 3.0_f64.sqrt();
+            let s: [f64; GROUPS] = std::array::from_fn(|_| number());
+            let u: [f64; KNOBS] = std::array::from_fn(|_| number());
+            let (predicted, chance) = (p(0, &s), rng.unit());
+            let loss = f64::from(u8::from(chance < p(event, &s)));
+            let deviation = (predicted * (1.0 - predicted)).sqrt();
+            changes.count_event();
+            let moved = changes.moved((&s, &u), loss, (predicted, deviation));
+            moved.map(|moved| (event, moved))
+        })
+    }
+
+    /// At e⁻¹⁴ for an event each of these worlds would have 0.67 of a false alarm. c, and what the regression of errors costs where
+    /// there is nothing to learn, make them fewer.
+    #[test]
+    fn where_the_world_stays_almost_nothing_is_forgotten() {
+        let rates = [0.01, 0.05, 0.3, 0.5, 0.95];
+        let alarms = rates
+            .iter()
+            .zip(1..)
+            .filter(|(p, seed)| first_move(*seed, 800_000, |_, _| **p).is_some());
+        assert_eq!(alarms.count(), 0);
+    }
+
+    #[test]
+    fn a_world_that_moves_is_seen_the_sooner_the_farther_it_moves() {
+        const MOVED: u64 = 5_000;
+        let seen = |seed, p: &dyn Fn(&[f64]) -> f64| {
+            let p = |event, s: &[f64]| if event < MOVED { 0.3 } else { p(s) };
+            let (event, moved) = first_move(seed, 20_000, p).expect("it moved");
+            assert!(MOVED <= event, "{event}");
+            (event - MOVED, moved)
+        };
+        for seed in 1..=20 {
+            let (late, near) = seen(seed, &|_| 0.15);
+            let (soon, far) = seen(seed, &|_| 0.95);
+            assert!(soon < 150 && soon < late && late < 1_500, "{soon} {late}");
+            // 0.3 is nearer to 0.15 than ½ is, and farther from 0.95.
+            assert_eq!((near, far), (Move::Near { factor: FORGETS }, Move::Far));
+            // Half of the contexts lose more and half less: the mean of the losses stays.
+            let (event, _) = seen(seed, &|s| 0.3 + 0.15 * s[1]);
+            assert!(event < 1_500, "{event}");
+        }
+    }
+
+    #[test]
+    fn after_a_move_the_past_is_worth_less_and_evidence_begins_anew() {
+        for (loss, worth) in [(0.3, 600.0 / FORGETS), (1.0, 0.0)] {
+            let mut changes = Changes::new(GROUPS, KNOBS);
+            let mut take = |loss| {
+                changes.count_event();
+                let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), loss, (0.2, 0.05));
+                (moved.is_some(), changes.worth())
+            };
+            for event in 1..600 {
+                assert_eq!(take(0.2), (false, f64::from(event)));
+            }
+            let moved = (1..100).map(|_| take(loss)).find(|moved| moved.0);
+            let (_, left) = moved.expect("it moved");
+            assert!((worth..worth + 100.0 / FORGETS).contains(&left), "{left}");
+            let rest = State {
+                worth: left,
+                ..State::new(1 + GROUPS + KNOBS)
+            };
+            assert_eq!(*changes.state(), rest);
+        }
+    }
+
+    #[test]
+    fn only_evidence_of_such_a_regression_is_loaded() {
+        let mut changes = Changes::new(GROUPS, KNOBS);
+        for _ in 0..50 {
+            changes.count_event();
+            let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), 0.7, (0.0, 1.0));
+            assert_eq!(moved, None);
+        }
+        let state = changes.state().clone();
+        assert!(changes.check(&state, 50).is_ok());
+        // It cannot be worth more events than there were.
+        assert!(changes.check(&state, 49).is_err());
+        assert!(Changes::new(GROUPS, KNOBS + 1).check(&state, 50).is_err());
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            let mut other = state.clone();
+            other.evidence = bad;
+            assert!(changes.check(&other, 50).is_err(), "{bad}");
+            let mut other = state.clone();
+            other.worth = bad;
+            assert!(changes.check(&other, 50).is_err(), "{bad}");
+            let mut other = state.clone();
+            other.worse = 100.0 * bad;
+            assert!(changes.check(&other, 50).is_err(), "{bad}");
+        }
+    }
+}
