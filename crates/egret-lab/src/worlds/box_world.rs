@@ -10,7 +10,7 @@ use crate::worlds::{KnownRounds, KnownWorld};
 ///
 /// Contexts are uniform on [0, 1]², and move the best place of each knob i: mᵢ = .4·(u(2x₀ − 1) + v(2x₁ − 1)) + .3·u, where a seed
 /// draws u and v of each knob from [−½, ½]. Without a context mᵢ = 1.2·u. In worlds whose best knobs are in a corner .6 with the sign of
-/// u takes the place of .3·u.
+/// u takes the place of .3·u; in worlds that move, what moves with time.
 #[derive(Debug, Clone, Copy)]
 pub struct BoxWorld {
     /// The name shown in tables.
@@ -19,12 +19,12 @@ pub struct BoxWorld {
     pub about: &'static str,
     knobs: usize,
     features: usize,
-    /// Where m is in the middle of all contexts, as a function of u.
-    centre: fn(f64) -> f64,
+    /// Where m is in the middle of all contexts, as a function of u and of the share of the run that is over.
+    centre: fn(f64, f64) -> f64,
     outcome: Outcome,
     mean: fn(&Middle<'_>, &[f64]) -> f64,
-    /// The least mean loss, by the context.
-    least: fn(&[f64]) -> f64,
+    /// The least mean loss, by the context and by time.
+    least: fn(&Middle<'_>) -> f64,
 }
 
 /// How an observed loss comes from its mean.
@@ -42,7 +42,7 @@ const BOWL: BoxWorld = BoxWorld {
     about: "6 knobs, the mean of (aᵢ − mᵢ)², noise ±.1",
     knobs: 6,
     features: 2,
-    centre: |u| 0.3 * u,
+    centre: |u, _| 0.3 * u,
     outcome: Outcome::Noisy,
     mean: |middle, a| middle.distance(a),
     least: |_| 0.0,
@@ -60,7 +60,7 @@ const BASINS: BoxWorld = BoxWorld {
     about: "6 knobs, the less of .05 + .1·x₀ and .15 − .1·x₀ plus 1.25 times the mean squared distance from .5 + .3·m and from −.5 + .3·m, \
             noise ±.1",
     mean: basins,
-    least: |x| (0.05 + 0.1 * x[0]).min(0.15 - 0.1 * x[0]),
+    least: |middle| (0.05 + 0.1 * middle.x[0]).min(0.15 - 0.1 * middle.x[0]),
     ..BOWL
 };
 
@@ -83,7 +83,7 @@ const CORNER: BoxWorld = BoxWorld {
     name: "corner_bowl_20",
     about: "as bowl_20, with .6 and the sign of u in place of .3·u: the best knobs are in a corner",
     knobs: 20,
-    centre: |u| 0.6 * u.signum(),
+    centre: |u, _| 0.6 * u.signum(),
     ..BOWL
 };
 
@@ -97,11 +97,41 @@ const FLOOR: BoxWorld = BoxWorld {
     ..VALLEY
 };
 
+/// Halfway the best knobs jump to the other side.
+const SHIFT: BoxWorld = BoxWorld {
+    name: "shift_6",
+    about: "as bowl_6, with 1.2·u in place of .3·u, and from halfway on −1.2·u",
+    centre: |u, time| if time < 0.5 { 1.2 * u } else { -1.2 * u },
+    ..BOWL
+};
+
+/// The best knobs move all the time.
+const DRIFT: BoxWorld = BoxWorld {
+    name: "drift_6",
+    about: "as bowl_6, with .6·cos(2π(u + t)) in place of .3·u, t the share of the run that is over",
+    centre: |u, time| 0.6 * libm::cos(std::f64::consts::TAU * (u + time)),
+    ..BOWL
+};
+
+/// What every action loses rises and falls; the best knobs stay.
+const TIDE: BoxWorld = BoxWorld {
+    name: "tide_6",
+    about: "as bowl_6, with .25 + .2·sin(20πt) more everywhere, t the share of the run that is over: the best knobs stay",
+    mean: |middle, a| tide(middle.time) + middle.distance(a),
+    least: |middle| tide(middle.time),
+    ..BOWL
+};
+
+/// What the best knobs of worlds with a tide lose.
+fn tide(time: f64) -> f64 {
+    0.25 + 0.2 * libm::sin(10.0 * std::f64::consts::TAU * time)
+}
+
 /// What the best knobs of worlds with a floor lose.
 const FLOOR_LOSS: f64 = 0.2;
 
 /// All worlds on boxes.
-pub const BOX_WORLDS: [BoxWorld; 22] = [
+pub const BOX_WORLDS: [BoxWorld; 31] = [
     BoxWorld {
         name: "bowl_2",
         about: "2 knobs, the mean of (aᵢ − mᵢ)², noise ±.1",
@@ -196,11 +226,50 @@ pub const BOX_WORLDS: [BoxWorld; 22] = [
         mean: |middle, a| FLOOR_LOSS + middle.distance(a),
         ..FLOOR
     },
+    SHIFT,
+    BoxWorld {
+        name: "shift_20",
+        about: "as shift_6, with 20 knobs",
+        knobs: 20,
+        ..SHIFT
+    },
+    BoxWorld {
+        name: "shift_zero_one_6",
+        about: "as shift_6, with P(loss) = the mean of (aᵢ − mᵢ)²",
+        outcome: Outcome::ZeroOne,
+        ..SHIFT
+    },
+    DRIFT,
+    BoxWorld {
+        name: "drift_20",
+        about: "as drift_6, with 20 knobs",
+        knobs: 20,
+        ..DRIFT
+    },
+    BoxWorld {
+        name: "drift_zero_one_6",
+        about: "as drift_6, with P(loss) = the mean of (aᵢ − mᵢ)²",
+        outcome: Outcome::ZeroOne,
+        ..DRIFT
+    },
+    TIDE,
+    BoxWorld {
+        name: "tide_20",
+        about: "as tide_6, with 20 knobs",
+        knobs: 20,
+        ..TIDE
+    },
+    BoxWorld {
+        name: "tide_zero_one_6",
+        about: "as tide_6, with P(loss) in place of the mean",
+        outcome: Outcome::ZeroOne,
+        ..TIDE
+    },
     BoxWorld {
         name: "tuning_6",
         about: "as bowl_6, without a context: m stays where it is",
         features: 0,
-        centre: |u| 1.2 * u,
+        centre: |u, _| 1.2 * u,
         ..BOWL
     },
 ];
@@ -209,7 +278,9 @@ pub const BOX_WORLDS: [BoxWorld; 22] = [
 struct Middle<'a> {
     x: &'a [f64],
     directions: &'a [[f64; 2]],
-    centre: fn(f64) -> f64,
+    centre: fn(f64, f64) -> f64,
+    /// The share of the run that is over.
+    time: f64,
 }
 
 impl Middle<'_> {
@@ -217,7 +288,7 @@ impl Middle<'_> {
         let directions = self.directions[knob];
         let moved = directions.iter().zip(self.x);
         let moved: f64 = moved.map(|(of, x)| of * (2.0 * x - 1.0)).sum();
-        0.4 * moved + (self.centre)(directions[0])
+        0.4 * moved + (self.centre)(directions[0], self.time)
     }
 
     /// The mean of squared distances of the first knobs, as many as are given.
@@ -306,13 +377,17 @@ struct BoxRounds<'a> {
 const DRAWS: usize = 16;
 
 impl BoxRounds<'_> {
-    fn mean(&self, round: usize, knobs: &[f64]) -> f64 {
-        let middle = Middle {
+    fn middle(&self, round: usize) -> Middle<'_> {
+        Middle {
             x: self.rounds[round].0.as_dense().expect("it was made so"),
             directions: &self.directions,
             centre: self.world.centre,
-        };
-        (self.world.mean)(&middle, knobs).min(1.0)
+            time: round as f64 / self.rounds.len() as f64,
+        }
+    }
+
+    fn mean(&self, round: usize, knobs: &[f64]) -> f64 {
+        (self.world.mean)(&self.middle(round), knobs).min(1.0)
     }
 }
 
@@ -322,7 +397,7 @@ impl KnownRounds<Vector> for BoxRounds<'_> {
     }
 
     fn best(&self, round: usize) -> f64 {
-        (self.world.least)(self.rounds[round].0.as_dense().expect("it was made so"))
+        (self.world.least)(&self.middle(round))
     }
 
     fn uniform(&self, round: usize) -> f64 {
@@ -417,12 +492,8 @@ mod tests {
 
     /// The best knobs of a round.
     fn best_knobs(world: &BoxWorld, rounds: &BoxRounds<'_>, round: usize) -> Vec<f64> {
-        let x = rounds.rounds[round].0.as_dense().expect("numbers");
-        let middle = Middle {
-            x,
-            directions: &rounds.directions,
-            centre: world.centre,
-        };
+        let middle = rounds.middle(round);
+        let x = middle.x;
         let of = |knob: usize| match world.name.split('_').next() {
             Some("basins") => {
                 let centre = if 0.05 + 0.1 * x[0] < 0.15 - 0.1 * x[0] {

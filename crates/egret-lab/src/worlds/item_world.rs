@@ -17,6 +17,8 @@ use crate::worlds::{KnownRounds, KnownWorld};
 pub struct ItemWorld {
     name: &'static str,
     items: usize,
+    /// Whether W changes halfway.
+    shifts: bool,
     rows: OnceLock<EmbeddingRows>,
 }
 
@@ -28,7 +30,8 @@ const ROWS: u64 = 0x17E35;
 
 impl ItemWorld {
     /// The names of all.
-    pub const NAMES: [&'static str; 2] = ["catalogue_2000", "catalogue_200000"];
+    pub const NAMES: [&'static str; 3] =
+        ["catalogue_2000", "catalogue_200000", "catalogue_shift_2000"];
 
     /// The world of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -37,6 +40,7 @@ impl ItemWorld {
         Some(Self {
             name,
             items,
+            shifts: name.contains("shift"),
             rows: OnceLock::new(),
         })
     }
@@ -50,11 +54,17 @@ impl ItemWorld {
         let mut rng = EventRng::new(seed, 0, Stream::World);
         // ⟨Wx, e⟩ has about the deviation 1.7.
         let scale = 1.7 / ((CONTEXT * FEATURES) as f64).sqrt();
-        let matrix: Vec<f64> = normals(FEATURES * CONTEXT, &mut rng).collect();
+        let mut matrix = || normals(FEATURES * CONTEXT, &mut rng).collect::<Vec<f64>>();
+        let (first, second) = (matrix(), matrix());
         let round = |round: usize| {
             let mut rng = EventRng::new(seed, 1 + round as u64, Stream::World);
             let chance = rng.unit();
             let x: Vec<f64> = normals(CONTEXT, &mut rng).collect();
+            let matrix = if self.shifts && rounds / 2 <= round {
+                &second
+            } else {
+                &first
+            };
             let rows = matrix.chunks_exact(CONTEXT);
             let product =
                 rows.map(|row| scale * row.iter().zip(&x).map(|(w, x)| w * x).sum::<f64>());
@@ -167,8 +177,13 @@ impl World<Item> for ItemRounds<'_> {
 
 impl KnownWorld<Item> for ItemWorld {
     fn about(&self) -> String {
+        let shifts = if self.shifts {
+            "; from halfway on W is another"
+        } else {
+            ""
+        };
         format!(
-            "{} items of 32 features e, 8 features x of a context, P(click) = σ(−2.5 + 1.5·⟨Wx, e⟩), loss 1 without a click",
+            "{} items of 32 features e, 8 features x of a context, P(click) = σ(−2.5 + 1.5·⟨Wx, e⟩), loss 1 without a click{shifts}",
             self.items
         )
     }
