@@ -205,6 +205,13 @@ impl LeastSquares {
         }
     }
 
+    /// Lets the weight of the first feature move: adds to its variance, up to what it was before any example.
+    pub(crate) fn loosen_first(&mut self, variance: f64) {
+        // What is pending only lowers it.
+        let first = &mut self.inverse[0][0].0[0];
+        *first = (*first + variance).min(1.0 / LAMBDA);
+    }
+
     /// Takes `more` features after the others, as if it had never met them.
     pub(crate) fn grow(&mut self, more: usize) {
         let (old, dim) = (self.dim, self.dim + more);

@@ -17,7 +17,11 @@ use crate::oracle::local::least_squares::{self, Lane, LeastSquares, Scratch};
 /// last hundredth of a bend.
 ///
 /// If f̂ was farther from the losses since e began to grow than ½ is, which is f̂ before any event, it is worse than nothing, and begins
-/// anew. Otherwise the past is worth a 16th of what it was, and is made little of again and again where the world drifts.
+/// anew. Otherwise the past is worth a 16th of what it was; and since a world that moved may go on to, what is older than a memory is
+/// forgotten from then on: a tenth of the events for each move, at least 1,000.
+///
+/// Whether the best action moved or all losses did, as by day and night, is not told by losses of one action. So f̂ then also lets its
+/// constant follow the losses, [`LEVEL`] times as fast as it forgets the rest.
 #[derive(Debug)]
 pub(super) struct Changes {
     state: State,
@@ -37,6 +41,9 @@ pub(super) struct State {
     worse: f64,
     /// How many events all that was learned is worth.
     worth: f64,
+    /// How many events there were since f̂ began anew, and how often the world has moved a little since.
+    since: u64,
+    moves: u64,
 }
 
 impl State {
@@ -48,6 +55,8 @@ impl State {
             evidence: 0.0,
             worse: 0.0,
             worth: 0.0,
+            since: 0,
+            moves: 0,
         }
     }
 }
@@ -62,14 +71,23 @@ struct Buffers {
 /// What has become of f̂.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Move {
-    /// What was learned is still better than nothing, and worth so many times less.
-    Near { factor: f64 },
+    /// What was learned is still better than nothing, and to be worth [`FORGETS`] times less.
+    Near,
     /// It is worse than nothing.
     Far,
 }
 
 /// By how much the past counts less once the world has moved a little.
-const FORGETS: f64 = 16.0;
+pub(super) const FORGETS: f64 = 16.0;
+
+/// The share of the events for each move that is remembered.
+const MEMORY: f64 = 0.1;
+
+/// At least so many events are remembered.
+const LEAST_MEMORY: f64 = 1_000.0;
+
+/// How many times as fast as the rest the constant follows.
+pub(super) const LEVEL: f64 = 32.0;
 
 /// h.
 const EVIDENCE: f64 = 14.0;
@@ -123,6 +141,18 @@ impl Changes {
     /// Counts one event more.
     pub(super) fn count_event(&mut self) {
         self.state.worth += 1.0;
+        self.state.since += 1;
+    }
+
+    /// How many events to remember, where the world has moved a little before.
+    pub(super) fn memory(&self) -> Option<f64> {
+        let State { since, moves, .. } = self.state;
+        (0 < moves).then(|| (MEMORY * since as f64 / moves as f64).max(LEAST_MEMORY))
+    }
+
+    /// Makes all that was learned worth so many times less.
+    pub(super) fn forget(&mut self, factor: f64) {
+        self.state.worth /= factor;
     }
 
     /// Takes a loss and what f̂ and its deviation were, for one context and action; tells whether the world has moved.
@@ -164,14 +194,17 @@ impl Changes {
         }
         let moved = match 0.0 < state.worse {
             true => Move::Far,
-            false => Move::Near { factor: FORGETS },
+            false => Move::Near,
         };
-        *state = State {
-            worth: match moved {
-                Move::Far => 0.0,
-                Move::Near { factor } => state.worth / factor,
+        let fresh = State::new(state.errors.dim());
+        *state = match moved {
+            Move::Far => fresh,
+            Move::Near => State {
+                worth: state.worth,
+                since: state.since,
+                moves: state.moves + 1,
+                ..fresh
             },
-            ..State::new(state.errors.dim())
         };
         Some(moved)
     }
@@ -196,7 +229,11 @@ impl Changes {
         })?;
         saved_state::expect_numbers("worth", &[state.worth], 1, |worth| {
             (0.0..=events as f64).contains(&worth)
-        })
+        })?;
+        if events < state.since || state.since < state.moves {
+            return Err(LoadError::Invalid("more moves than events".into()));
+        }
+        Ok(())
     }
 }
 
@@ -252,7 +289,7 @@ mod tests {
             let (soon, far) = seen(seed, &|_| 0.95);
             assert!(soon < 150 && soon < late && late < 1_500, "{soon} {late}");
             // 0.3 is nearer to 0.15 than ½ is, and farther from 0.95.
-            assert_eq!((near, far), (Move::Near { factor: FORGETS }, Move::Far));
+            assert_eq!((near, far), (Move::Near, Move::Far));
             // Half of the contexts lose more and half less: the mean of the losses stays.
             let (event, _) = seen(seed, &|s| 0.3 + 0.15 * s[1]);
             assert!(event < 1_500, "{event}");
@@ -260,8 +297,8 @@ mod tests {
     }
 
     #[test]
-    fn after_a_move_the_past_is_worth_less_and_evidence_begins_anew() {
-        for (loss, worth) in [(0.3, 600.0 / FORGETS), (1.0, 0.0)] {
+    fn after_a_move_evidence_begins_anew() {
+        for (loss, worth, moves) in [(0.3, 600.0, 1), (1.0, 0.0, 0)] {
             let mut changes = Changes::new(GROUPS, KNOBS);
             let mut take = |loss| {
                 changes.count_event();
@@ -273,12 +310,31 @@ mod tests {
             }
             let moved = (1..100).map(|_| take(loss)).find(|moved| moved.0);
             let (_, left) = moved.expect("it moved");
-            assert!((worth..worth + 100.0 / FORGETS).contains(&left), "{left}");
+            assert!((worth..worth + 100.0).contains(&left), "{left}");
             let rest = State {
                 worth: left,
+                since: left as u64,
+                moves,
                 ..State::new(1 + GROUPS + KNOBS)
             };
             assert_eq!(*changes.state(), rest);
+            changes.forget(4.0);
+            assert_eq!(changes.worth(), 0.25 * left);
+        }
+    }
+
+    #[test]
+    fn a_tenth_of_the_events_for_each_move_is_remembered() {
+        let mut changes = Changes::new(GROUPS, KNOBS);
+        for (since, moves, memory) in [
+            (500_000, 0, None),
+            (3_000, 1, Some(1_000.0)),
+            (30_000, 1, Some(3_000.0)),
+            (30_000, 2, Some(1_500.0)),
+            (30_000, 9, Some(1_000.0)),
+        ] {
+            (changes.state.since, changes.state.moves) = (since, moves);
+            assert_eq!(changes.memory(), memory);
         }
     }
 
@@ -305,6 +361,11 @@ mod tests {
             let mut other = state.clone();
             other.worse = 100.0 * bad;
             assert!(changes.check(&other, 50).is_err(), "{bad}");
+        }
+        for (since, moves) in [(51, 0), (3, 4)] {
+            let mut other = state.clone();
+            (other.since, other.moves) = (since, moves);
+            assert!(changes.check(&other, 50).is_err(), "{since} {moves}");
         }
     }
 }
