@@ -51,7 +51,7 @@ pub struct WorldsArgs {
     /// all that have it [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     worlds: Vec<String>,
-    /// Only these learners, between commas: default, naive, thompson, uniform [default: all]
+    /// Only these learners, between commas: default, naive, window, thompson, uniform [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     learners: Vec<String>,
     /// Whose learners play too, between commas: the best setting in each world, chosen on three other seeds
@@ -88,9 +88,10 @@ random. All are true means, without noise. default is egret's learner, naive is 
 intervals 16 buckets with ridge regression on (1, x, x²), and 5% of actions at random; on boxes ridge
 regression on squares and products with a shrinking box around its minimum, among items ridge regression
 on (1, x) ⊗ (1, e) and one of the best 100, of sets some of the best 30, on other spaces the best of 256
-drawn actions, all with 2% at random. thompson is linear Thompson sampling over drawn actions. A run of 20,000 decisions takes egret some two seconds on an interval, ten with 20
-knobs and twenty among 200,000 items. With peers, the best setting of each is chosen in each world on
-three other seeds. They come from PyPI: pip install vowpalwabbit optuna cma
+drawn actions, all with 2% at random. window is naive on boxes, by the last 2,000 events alone, for
+worlds that move. thompson is linear Thompson sampling over drawn actions. A run of 20,000 decisions
+takes egret some two seconds on an interval, four with 20 knobs and five among 200,000 items. With
+peers, the best setting of each is chosen in each world on three other seeds. They come from PyPI: pip install vowpalwabbit optuna cma
 
 All worlds:
   egret lab worlds --quick

@@ -467,6 +467,22 @@ mod tests {
         }
     }
 
+    /// Least squares that remember every event alike were at −6, 63 and 55; those that forget and whose constant does not follow the
+    /// losses are at 76 in the tide. The naive learner on the last 2,000 events is behind everywhere.
+    #[test]
+    fn the_default_follows_knobs_that_move_and_knobs_that_stay_while_losses_rise_and_fall() {
+        for (world, least) in [("shift_6", 93.0), ("drift_6", 72.0), ("tide_6", 88.0)] {
+            let study = study(&[world], &["default", "window"], 8_000);
+            let rows = study.rows(&[], &study.run(&[], None, &Silent).expect("played"));
+            let [default, window] = &rows[..] else {
+                panic!("{rows:?}")
+            };
+            assert!(least < default.share, "{default:?}");
+            assert!(window.share < default.share, "{window:?}");
+            assert!(default.effective_per_1000.is_some_and(|of| 20.0 <= of));
+        }
+    }
+
     #[test]
     fn the_same_seed_gives_the_same_bits_and_blocks_make_up_the_run() {
         let study = study(&["click", "batches"], &["default", "naive"], 1_200);

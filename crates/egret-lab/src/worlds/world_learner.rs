@@ -21,6 +21,8 @@ pub enum WorldLearner {
     /// regression on (1, x) ⊗ (1, ē), some of the best 30 items, ε = 2%; else ridge regression on squares and products, the best of
     /// 256 drawn actions, ε = 2%.
     Naive,
+    /// On boxes the naive learner by the last 2,000 events alone, for worlds that move.
+    Window,
     /// Linear Thompson sampling over drawn actions, everywhere but on intervals and lists.
     Thompson,
     /// Actions at random: what is had without learning.
@@ -29,13 +31,14 @@ pub enum WorldLearner {
 
 impl WorldLearner {
     /// The names of all learners; `default` is egret's default, as `Model::new` makes it.
-    pub const NAMES: [&'static str; 4] = ["default", "naive", "thompson", "uniform"];
+    pub const NAMES: [&'static str; 5] = ["default", "naive", "window", "thompson", "uniform"];
 
     /// The learner of this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "default" => Some(Self::Egret(Box::new(Preset::Default.factory()))),
             "naive" => Some(Self::Naive),
+            "window" => Some(Self::Window),
             "thompson" => Some(Self::Thompson),
             "uniform" => Some(Self::Uniform),
             _ => None,
@@ -47,6 +50,7 @@ impl WorldLearner {
         match self {
             Self::Egret(factory) => &factory.name,
             Self::Naive => "naive",
+            Self::Window => "window",
             Self::Thompson => "thompson",
             Self::Uniform => "uniform",
         }
@@ -54,12 +58,12 @@ impl WorldLearner {
 
     /// Whether it plays in a world.
     pub fn plays_in(&self, world: &AnyWorld) -> bool {
-        *self != Self::Thompson
-            || match world {
-                AnyWorld::Interval(_) => false,
-                AnyWorld::Vectors(_) | AnyWorld::Mixed(_) | AnyWorld::Sets(_) => true,
-                AnyWorld::Items(world) => world.embeddings().is_some(),
-            }
+        match (self, world) {
+            (Self::Window, AnyWorld::Vectors(world)) => world.sides().is_some(),
+            (Self::Window, _) | (Self::Thompson, AnyWorld::Interval(_)) => false,
+            (Self::Thompson, AnyWorld::Items(world)) => world.embeddings().is_some(),
+            _ => true,
+        }
     }
 
     /// The time of a decision as a multiple of the naive learner's on an interval, to estimate the time left.
@@ -71,7 +75,7 @@ impl WorldLearner {
         };
         match self {
             Self::Egret(_) => 10.0 * of_world,
-            Self::Naive | Self::Thompson => of_world * of_world,
+            Self::Naive | Self::Window | Self::Thompson => of_world * of_world,
             Self::Uniform => 1.0,
         }
     }
@@ -88,11 +92,15 @@ impl WorldLearner {
         match self {
             Self::Egret(factory) => LearnerFactory::<f64>::fingerprint(&**factory),
             Self::Naive => "naive 16 buckets, ridge 1, epsilon 0.05; boxes from n^-0.25 to 0.1, best 100, epsilon 0.02; best 256 drawn; best 30 of sets".to_owned(),
+            Self::Window => format!("window {WINDOW}, box from n^-0.25 to 0.1, ridge 1, epsilon 0.02"),
             Self::Thompson => "thompson 256 draws, 1000 of items".to_owned(),
             Self::Uniform => "uniform".to_owned(),
         }
     }
 }
+
+/// How many events the naive learner for worlds that move goes by.
+const WINDOW: usize = 2_000;
 
 /// A kind of action that world learners play.
 trait WorldAction: Action {
@@ -132,6 +140,9 @@ impl WorldAction for Vector {
             Some(sides) if *learner == WorldLearner::Naive => {
                 Some(Box::new(ShrinkingBox::new(sides.len(), features, seed)))
             }
+            Some(sides) if *learner == WorldLearner::Window => Some(Box::new(
+                ShrinkingBox::with_memory(sides.len(), features, seed, WINDOW),
+            )),
             _ => drawn(learner, environment, seed),
         }
     }

@@ -29,9 +29,19 @@ impl Ridge {
     }
 
     pub fn learn(&mut self, phi: &[f64], loss: f64) {
+        self.add(phi, loss, 1.0);
+    }
+
+    /// Takes out what was learned.
+    pub fn forget(&mut self, phi: &[f64], loss: f64) {
+        self.add(phi, loss, -1.0);
+    }
+
+    /// Adds ±φφᵀ to A and ±ℓφ to b.
+    fn add(&mut self, phi: &[f64], loss: f64, sign: f64) {
         let dim = phi.len();
         let gain = self.spread(phi);
-        let scale = 1.0 / (1.0 + dot(&gain, phi));
+        let scale = sign / (1.0 + sign * dot(&gain, phi));
         let error = scale * (loss - self.predict(phi));
         for (row, g) in self.inverse.chunks_mut(dim).zip(&gain) {
             row.iter_mut()
@@ -58,10 +68,14 @@ mod tests {
         // (A, b) summed as they are defined.
         let mut a = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let mut b = [0.0; 3];
-        for _ in 0..500 {
+        for number in 0..500 {
             let phi = [1.0, rng.unit(), rng.unit()];
             let loss = rng.unit();
             ridge.learn(&phi, loss);
+            if number % 3 == 0 {
+                ridge.forget(&phi, loss);
+                continue;
+            }
             for row in 0..3 {
                 b[row] += loss * phi[row];
                 for column in 0..3 {
