@@ -56,6 +56,9 @@ struct ColumnArgs {
     /// normal:MEAN,SD,LOW,HIGH beta:A,B,LOW,HIGH box:0,1,0,5 sphere:3 simplex:1,1,1 items:100 mixed:colour=red|blue;price=5..50/0.5
     #[arg(long, value_name = "SPACE")]
     space: Option<Space>,
+    /// What the request allowed, as JSON, where that was not everything
+    #[arg(long, value_name = "COLUMN")]
+    limits: Option<String>,
     /// The time of the decision
     #[arg(long, value_name = "COLUMN")]
     time: Option<String>,
@@ -100,6 +103,7 @@ impl LogArgs {
                 loss_range: columns.loss_range,
                 context: columns.context.clone(),
                 space: columns.space.clone(),
+                limits: columns.limits.clone(),
                 time: columns.time.clone(),
                 id: columns.id.clone(),
                 ..LogMapping::default()

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egret::{FeatureValue, Knob, Space};
+use egret::{FeatureValue, Knob, Limits, Space};
 use egret_log::{
     Format, LogMapping, ReadError, TableReader, ValueRange, flattened, typed_cell, unit_of,
 };
@@ -71,7 +71,7 @@ pub fn propose(request: &ProposeRequest, progress: &dyn Progress) -> Result<Prop
         && let Some(cells) = table.next()
     {
         let cells = match cells {
-            Ok(cells) => flattened(cells),
+            Ok(cells) => flattened(cells, None),
             // `egret log check` names them.
             Err(ReadError::Row { .. }) => continue,
             Err(error) => return Err(error.into()),
@@ -143,6 +143,8 @@ struct Column {
     whole: bool,
     flags: u64,
     times: u64,
+    /// Values that are what a request allowed.
+    limits: u64,
     low: f64,
     high: f64,
     inverses: f64,
@@ -167,6 +169,7 @@ impl Column {
             whole: true,
             flags: 0,
             times: 0,
+            limits: 0,
             low: f64::INFINITY,
             high: f64::NEG_INFINITY,
             inverses: 0.0,
@@ -196,14 +199,17 @@ impl Column {
                 let dated =
                     text.len() >= 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[7] == b'-';
                 self.times += u64::from(dated);
+                self.limits += u64::from(is_limits(text));
                 text.hash(&mut hash);
                 if self.words.len() <= CATEGORIES && !self.words.contains(text) {
                     self.words.insert(text.clone());
                 }
             }
-            other => serde_json::to_string(other)
-                .unwrap_or_default()
-                .hash(&mut hash),
+            other => {
+                let text = serde_json::to_string(other).unwrap_or_default();
+                self.limits += u64::from(is_limits(&text));
+                text.hash(&mut hash);
+            }
         }
         self.present += 1;
         if self.distinct.len() < DISTINCT {
@@ -235,6 +241,10 @@ impl Column {
 
     fn is_time(&self) -> bool {
         0 < self.present && self.times == self.present
+    }
+
+    fn is_limits(&self) -> bool {
+        0 < self.present && self.limits == self.present
     }
 
     fn is_flag(&self) -> bool {
@@ -273,6 +283,11 @@ impl Column {
             (_, false) => format!("{} values", thousands(values)),
         }
     }
+}
+
+/// Whether a text is what a request allowed, in the form of the log.
+fn is_limits(text: &str) -> bool {
+    text.starts_with('{') && serde_json::from_str::<Limits>(text).is_ok()
 }
 
 const DENSITY: [&str; 9] = [
@@ -406,6 +421,8 @@ impl Guess {
         );
         let time = time.or_else(|| columns.iter().find(|column| column.is_time()));
         taken.extend(time.map(|column| &*column.name));
+        let limits = columns.iter().find(|column| column.is_limits());
+        taken.extend(limits.map(|column| &*column.name));
         let id = best(&ID, &Column::is_name, &taken);
         let id = id.or_else(|| {
             let free = |column: &&Column| !taken.contains(&&*column.name);
@@ -420,17 +437,19 @@ impl Guess {
             (None, Some(loss)) => self.outcome("loss", loss),
             (None, None) => self.ask("which column is the outcome? reward = \"NAME\" if more is better, loss = \"NAME\" if less is"),
         }
-        for (key, column) in [("time", time), ("id", id)] {
+        for (key, column, why) in [
+            ("limits", limits, "says what each request allowed."),
+            ("time", time, "looks like the time of the decision."),
+            ("id", id, "names the event: no value comes twice."),
+        ] {
             if let Some(column) = column {
                 let name = Some(column.name.to_string());
                 match key {
+                    "limits" => self.mapping.limits = name,
                     "time" => self.mapping.time = name,
                     _ => self.mapping.id = name,
                 }
-                let why = match key {
-                    "time" => format!("{} looks like the time of the decision.", column.name),
-                    _ => format!("{} names the event: no value comes twice.", column.name),
-                };
+                let why = format!("{} {why}", column.name);
                 self.say(&why, Some(format!("{key} = {}", quoted(&column.name))));
             }
         }

@@ -683,3 +683,38 @@ h,99,0.02,5,31,x
         "{wide:?}"
     );
 }
+
+#[test]
+fn a_column_of_limits_is_found() {
+    let folder = folder();
+    for (name, allowed) in [
+        ("log.csv", r#""{""interval"":{""low"":10,""high"":20}}""#),
+        ("log.jsonl", r#"{"interval":{"low":10,"high":20}}"#),
+    ] {
+        let file = folder.path().join(name);
+        let mut text = String::new();
+        if name == "log.csv" {
+            text += "price,density,loss,limits\n";
+        }
+        for row in 0..40 {
+            let price = 10.0 + 0.2 * row as f64;
+            text += &match (name, row % 4) {
+                ("log.csv", 0) => format!("{price},1,0.5,\n"),
+                ("log.csv", _) => format!("{price},1,0.5,{allowed}\n"),
+                (_, 0) => format!("{{\"price\":{price},\"density\":1,\"loss\":0.5}}\n"),
+                _ => format!(
+                    "{{\"price\":{price},\"density\":1,\"loss\":0.5,\"limits\":{allowed}}}\n"
+                ),
+            };
+        }
+        fs::write(&file, text).expect("written");
+        let proposal = propose(&ProposeRequest::new(&file), &Silent).expect("looked at");
+        assert_eq!(proposal.mapping.limits.as_deref(), Some("limits"), "{name}");
+        assert!(
+            proposal.toml.contains("\nlimits = \"limits\"\n"),
+            "{}",
+            proposal.toml
+        );
+        assert!(proposal.mapping.context.is_empty());
+    }
+}

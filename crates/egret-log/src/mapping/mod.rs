@@ -74,6 +74,8 @@ pub struct LogMapping {
     /// The action space where neither `space` nor the log says it; not part of a file.
     #[serde(skip)]
     pub unstated_space: Option<Space>,
+    /// The column of what the request allowed, as JSON in the form of the log; an empty cell allows all.
+    pub limits: Option<String>,
     /// The column of the time of the decision.
     pub time: Option<String>,
     /// The column that names the event.
@@ -134,6 +136,7 @@ impl LogMapping {
             context: list(&self.context, &other.context),
             space: self.space.clone().or_else(|| other.space.clone()),
             unstated_space: (self.unstated_space.clone()).or_else(|| other.unstated_space.clone()),
+            limits: text(&self.limits, &other.limits),
             time: text(&self.time, &other.time),
             id: text(&self.id, &other.id),
         }

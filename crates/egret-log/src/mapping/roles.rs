@@ -120,7 +120,7 @@ impl Roles {
     }
 
     /// The fields that columns can be named for, but for the action.
-    fn fields(&self) -> [(&Option<String>, &'static str); 5] {
+    fn fields(&self) -> [(&Option<String>, &'static str); 6] {
         let mapping = &self.mapping;
         let loss = if mapping.loss_range.is_some() {
             "outcome"
@@ -131,9 +131,15 @@ impl Roles {
             (&mapping.density, "density"),
             (&mapping.reward, "outcome"),
             (&mapping.loss, loss),
+            (&mapping.limits, "limits"),
             (&mapping.time, "time"),
             (&mapping.id, "eventId"),
         ]
+    }
+
+    /// The column that was named for what a request allowed.
+    pub(crate) fn limits(&self) -> Option<&str> {
+        self.mapping.limits.as_deref()
     }
 
     /// Whether the knob of this name has categories.
@@ -168,7 +174,13 @@ impl Roles {
         let mapping = &self.mapping;
         let density = mapping.density.as_ref().filter(|name| *name != NO_DENSITY);
         let needed = mapping.action.iter().chain(density);
-        let optional = [&mapping.reward, &mapping.loss, &mapping.time, &mapping.id];
+        let optional = [
+            &mapping.reward,
+            &mapping.loss,
+            &mapping.limits,
+            &mapping.time,
+            &mapping.id,
+        ];
         let optional = optional.into_iter().flatten().chain(&mapping.context);
         let optional = optional.filter(|_| all);
         if let Some(name) = needed.chain(optional).find(|name| !has(name)) {

@@ -27,6 +27,7 @@ pub(crate) struct MappedSource {
     objective: Option<Objective>,
     /// What densities are multiplied by.
     unit: f64,
+    per_unit: bool,
     without_densities: bool,
     cache: MuCache,
     /// Whether the columns of the table were compared with those that are named.
@@ -70,6 +71,7 @@ impl MappedSource {
             unstated,
             objective: mapping.objective().or(objective),
             unit,
+            per_unit: mapping.density_per_unit == Some(true),
             without_densities: mapping.density.as_deref() == Some(NO_DENSITY),
             cache: MuCache::default(),
         })
@@ -93,7 +95,7 @@ impl MappedSource {
             return Ok(None);
         };
         let cells = match cells {
-            Ok(cells) => flattened(cells),
+            Ok(cells) => flattened(cells, self.roles.limits()),
             Err(bad) => return Ok(Some(Err(bad))),
         };
         Ok(Some(self.record(&cells).map_err(|error| BadRow {
@@ -160,6 +162,15 @@ impl MappedSource {
         }
         if draft.context.is_none() && draft.rest.is_none() {
             draft.context = Some(ContextForm::Named(features));
+        }
+        if self.per_unit && draft.record.limits.is_some() {
+            return Err(RowError::Field {
+                field: "limits",
+                problem: "densities per unit are made densities against mu by the width of the whole space, and here a part is \
+                          allowed: log densities against mu restricted to the limits, as `egret decide` prints them, and leave out \
+                          density_per_unit"
+                    .to_owned(),
+            });
         }
         if let (Some(given), Some(own)) = (&self.mu, &draft.record.mu)
             && given != own

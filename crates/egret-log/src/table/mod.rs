@@ -158,10 +158,12 @@ pub(crate) fn seekable(path: &Path, mut input: Input) -> io::Result<File> {
     Ok(file)
 }
 
-/// What is inside objects goes by the path to it, with dots, unless the object is a field of a record.
-pub fn flattened(cells: Cells) -> Cells {
+/// What is inside objects goes by the path to it, with dots, unless the object is a field of a record, or is to be kept by its name.
+pub fn flattened(cells: Cells, kept: Option<&str>) -> Cells {
     let nested = |(name, value): &(Arc<str>, FeatureValue)| {
-        matches!(value, FeatureValue::Object(_)) && field::find(name, 0).is_none()
+        matches!(value, FeatureValue::Object(_))
+            && field::find(name, 0).is_none()
+            && kept != Some(&**name)
     };
     if !cells.iter().any(nested) {
         return cells;

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, 
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{DataType, Field};
-use egret::{AnyAction, FeatureValue, KnobValue, Objective, Space};
+use egret::{AnyAction, FeatureValue, KnobValue, Limits, Objective, Space};
 use egret_log::{Extra, LogMapping, OnBad, ReadError, Reader, Record};
 use proptest::prelude::*;
 
@@ -773,4 +773,50 @@ proptest! {
         prop_assert_eq!(read + bad, rows.len() as u64);
         prop_assert!(good <= read);
     }
+}
+
+#[test]
+fn what_a_request_allowed_is_read_from_a_column_of_any_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mapping = |rest: &str| {
+        let text =
+            "action = \"price\"\ndensity = \"p\"\nloss = \"cost\"\nspace = \"interval:5,50\"";
+        LogMapping::from_toml(&format!("{text}\n{rest}")).expect("a mapping")
+    };
+    let named = mapping("limits = \"allowed\"");
+    let csv = "price,p,cost,allowed\n9,1,0.5,\"{\"\"interval\"\":{\"\"low\"\":8,\"\"high\"\":10}}\"\n30,1,0.5,\n";
+    let lines = concat!(
+        r#"{"price": 9, "p": 1, "cost": 0.5, "allowed": {"interval": {"low": 8, "high": 10}}}"#,
+        "\n",
+        r#"{"price": 30, "p": 1, "cost": 0.5, "allowed": null}"#,
+        "\n"
+    );
+    let (low, high) = (8.0, 10.0);
+    let expected = [Some(Limits::Interval { low, high }), None];
+    for (name, text) in [("log.csv", csv), ("log.jsonl", lines)] {
+        let file = written(&folder, name, text);
+        let found = records(&file, named.clone()).expect("read");
+        assert_eq!(
+            found.iter().map(|row| &row.limits).collect::<Vec<_>>(),
+            [&expected[0], &expected[1]]
+        );
+        // An action that was not allowed is no row of a log, and neither are limits that are none.
+        let wrong = written(&folder, name, text.replace("30", "55"));
+        assert!(error(&wrong, named.clone()).contains("55"));
+        let wrong = written(&folder, name, text.replace("9", "12"));
+        assert!(error(&wrong, named.clone()).contains("allowed"));
+        let wrong = written(&folder, name, text.replace("low\"", "least\""));
+        assert!(error(&wrong, named.clone()).contains("allowed"));
+        // The whole width is not what a part is to be multiplied by.
+        let file = written(&folder, name, text);
+        let per_unit = mapping("limits = \"allowed\"\ndensity_per_unit = true");
+        let refused = error(&file, per_unit);
+        assert!(
+            refused.contains("allowed") && refused.contains("leave out density_per_unit"),
+            "{refused}"
+        );
+    }
+    let file = written(&folder, "log.csv", csv);
+    let missing = error(&file, mapping("limits = \"alowed\""));
+    assert!(missing.contains("did you mean \"allowed\"?"), "{missing}");
 }

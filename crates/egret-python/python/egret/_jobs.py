@@ -99,7 +99,7 @@ def evaluate(
     columns
         Which column is what, for tables and files that are not egret's: {"action": "price", "density": "p",
         "density_per_unit": True, "reward": "revenue", "reward_range": (0, 50), "context": ["age", "segment"],
-        "space": egret.Interval(5, 50), "time": "ts", "id": "order_id"}. Costs are "loss" and "loss_range".
+        "space": egret.Interval(5, 50), "limits": "allowed", "time": "ts", "id": "order_id"}. Costs are "loss" and "loss_range".
     estimate_density
         Estimate the densities of actions from the log itself, where they were not kept. It is an assumption: what rests
         on it is never called reliable.
