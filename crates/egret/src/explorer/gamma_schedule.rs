@@ -38,14 +38,15 @@ pub struct Learned {
     pub events: u64,
     /// σ², the mean squared error of f̂; none if the oracle does not know it.
     pub squared_error: Option<f64>,
-    /// The share of it that no longer counts, for the world has moved; 0 if none.
+    /// The share of the events that no longer count, in [0, 1]: f̂ has forgotten them.
     pub forgotten: f64,
 }
 
 impl Learned {
     /// How many events count.
     pub(crate) fn counting(&self) -> f64 {
-        (1.0 - self.forgotten) * self.events as f64
+        // Of an oracle that tells no share, all count.
+        (1.0 - self.forgotten.max(0.0)).max(0.0) * self.events as f64
     }
 }
 
@@ -264,7 +265,7 @@ mod tests {
                 GammaSchedule::per_error(a, b),
                 GammaSchedule::per_error(a.abs(), b.abs()),
             ];
-            let learned = Learned { batches: t, events: t, squared_error: Some(c), forgotten: 0.0 };
+            let learned = Learned { batches: t, events: t, squared_error: Some(c), forgotten: a };
             for schedule in schedules.into_iter().flatten() {
                 let gamma = schedule.gamma(&learned, tau);
                 prop_assert!(0.0 < gamma && gamma <= LARGEST, "{schedule:?} {gamma}");

@@ -120,7 +120,7 @@ pub trait RegressionOracle<X: ?Sized, A: Action>: Send + Sync {
         None
     }
 
-    /// The share of what it learned that no longer counts, for the world has moved since.
+    /// The share of the events that no longer count, in [0, 1]: it has forgotten them, as where the world has moved since.
     ///
     /// An explorer then explores as after fewer events.
     fn forgotten(&self) -> f64 {

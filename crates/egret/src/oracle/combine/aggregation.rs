@@ -269,6 +269,18 @@ impl<X: ?Sized + Sync, A: Action> RegressionOracle<X, A> for Aggregation<X, A> {
         Some(self.error)
     }
 
+    /// The mean of the members', by their weights.
+    fn forgotten(&self) -> f64 {
+        self.buffers.with(|weights| {
+            weights.clear();
+            self.append_weights(weights);
+            let members = self.members.iter().zip(weights);
+            members
+                .map(|(member, weight)| *weight * member.forgotten())
+                .sum()
+        })
+    }
+
     fn grow(&mut self, dim: usize) -> Result<bool, GrowError> {
         let mut read = false;
         for member in &mut self.members {
@@ -662,6 +674,55 @@ mod tests {
             let learned: Vec<Vec<u8>> = oracle.members.iter().map(|m| m.save()).collect();
             assert_eq!(learned, [[length as u8], [5], [7]]);
         }
+    }
+
+    /// Predicts one number, and has forgotten this share of the events.
+    struct Forgetful {
+        predicted: f64,
+        share: f64,
+    }
+
+    impl RegressionOracle<(), f64> for Forgetful {
+        fn prepare(&self, _: &(), _: &mut Vec<f64>) -> Result<(), ContextError> {
+            Ok(())
+        }
+
+        fn predict(&self, _: &(), _: &[f64], _: &Vec<f64>, out: &mut [f64]) {
+            out.fill(self.predicted);
+        }
+
+        fn learn(&mut self, _: &[Example<'_, (), f64>]) -> Result<(), ContextError> {
+            Ok(())
+        }
+
+        fn save(&self) -> Vec<u8> {
+            Vec::new()
+        }
+
+        fn load(&mut self, _: &[u8]) -> Result<(), LoadError> {
+            Ok(())
+        }
+
+        fn forgotten(&self) -> f64 {
+            self.share
+        }
+    }
+
+    #[test]
+    fn as_much_is_forgotten_as_by_the_members_that_predict() {
+        let members = [(0.2, 0.8), (0.7, 0.4)].map(|(predicted, share)| {
+            Box::new(Forgetful { predicted, share }) as Box<dyn RegressionOracle<(), f64>>
+        });
+        let mut oracle = Aggregation::new(members.into()).expect("two");
+        let forgotten = |oracle: &Aggregation<(), f64>| oracle.forgotten();
+        assert!((forgotten(&oracle) - 0.6).abs() < 1e-12);
+        for _ in 0..100 {
+            oracle
+                .learn(&[example(&(), &0.0, 0.7)])
+                .expect("no features");
+        }
+        // The first errs, and no longer counts.
+        assert_eq!(forgotten(&oracle), 0.4);
     }
 
     #[test]
