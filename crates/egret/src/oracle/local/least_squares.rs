@@ -207,9 +207,11 @@ impl LeastSquares {
 
     /// Lets the weight of the first feature move: adds to its variance, up to what it was before any example.
     pub(crate) fn loosen_first(&mut self, variance: f64) {
-        // What is pending only lowers it.
+        // A state that was saved has nothing pending, and goes on to the bit.
+        self.settle();
         let first = &mut self.inverse[0][0].0[0];
-        *first = (*first + variance).min(1.0 / LAMBDA);
+        // Never less: to lower one variance alone would leave a matrix that is none of variances.
+        *first = first.max((*first + variance).min(1.0 / LAMBDA));
     }
 
     /// Takes `more` features after the others, as if it had never met them.

@@ -12,13 +12,16 @@ use crate::oracle::local::least_squares::{self, Lane, LeastSquares, Scratch};
 /// e ← max(0, e + (y² − (y − ŷ)²)/2 − c),  y = (ℓ − f̂)/σ
 ///
 /// with σ² the squared error to expect of such a prediction: the logarithm of how much likelier the errors are if their mean is ŷ
-/// than if it is 0 (CUSUM, Page 1954). Where the world stays, the mean of its exponential does not grow, and e reaches h = 14 at
-/// most about once in eʰ = 10⁶ events. c asks for an error that matters: without it f̂ would be given up for what it never had, the
-/// last hundredth of a bend.
+/// than if it is 0 (CUSUM, Page 1954). Where the world stays and errors are normal with mean 0, the mean of its exponential does not
+/// grow, and e reaches h = 14 at most about once in eʰ = 10⁶ events. c asks for an error that matters: without it f̂ would be given up
+/// for what it never had, the last hundredth of a bend.
 ///
-/// If f̂ was farther from the losses since e began to grow than ½ is, which is f̂ before any event, it is worse than nothing, and begins
-/// anew. Otherwise the past is worth a 16th of what it was; and since a world that moved may go on to, what is older than a memory is
-/// forgotten from then on: a tenth of the events for each move, at least 1,000.
+/// If f̂ was farther from the losses since e was last 0 than ½ is, which is f̂ before any event, it is worse than nothing, and begins
+/// anew. Otherwise the past is worth a 16th of what it was; and since a world that moved may go on to, f̂ forgets from then on what is
+/// older than a memory: a tenth of the mean number of events between moves, at least 1,000.
+///
+/// Losses outside [0, 1] are not those of a world but of training, where events come in any order. After the first of them nothing is
+/// said to have moved.
 ///
 /// Whether the best action moved or all losses did, as by day and night, is not told by losses of one action. So f̂ then also lets its
 /// constant follow the losses, [`LEVEL`] times as fast as it forgets the rest.
@@ -37,13 +40,15 @@ pub(super) struct State {
     events: u64,
     /// e.
     evidence: f64,
-    /// Σ (ℓ − f̂)² − (ℓ − ½)² since there has been some.
+    /// Σ (ℓ − f̂)² − (ℓ − ½)² since e was last 0.
     worse: f64,
     /// How many events all that was learned is worth.
     worth: f64,
     /// How many events there were since f̂ began anew, and how often the world has moved a little since.
     since: u64,
     moves: u64,
+    /// Whether a loss was outside [0, 1].
+    pseudo: bool,
 }
 
 impl State {
@@ -57,6 +62,7 @@ impl State {
             worth: 0.0,
             since: 0,
             moves: 0,
+            pseudo: false,
         }
     }
 }
@@ -80,7 +86,7 @@ pub(super) enum Move {
 /// By how much the past counts less once the world has moved a little.
 pub(super) const FORGETS: f64 = 16.0;
 
-/// The share of the events for each move that is remembered.
+/// What is remembered, in events between moves.
 const MEMORY: f64 = 0.1;
 
 /// At least so many events are remembered.
@@ -155,13 +161,19 @@ impl Changes {
         self.state.worth /= factor;
     }
 
-    /// Takes a loss and what f̂ and its deviation were, for one context and action; tells whether the world has moved.
+    /// Takes a loss with its weight, and what f̂ and its deviation were, for one context and action; tells whether the world has moved.
     pub(super) fn moved(
         &mut self,
         (sums, u): (&[f64], &[f64]),
-        loss: f64,
+        (loss, weight): (f64, f64),
         (predicted, deviation): (f64, f64),
     ) -> Option<Move> {
+        self.state.pseudo |= !(0.0..=1.0).contains(&loss);
+        if self.state.pseudo {
+            return None;
+        }
+        // What counts more than one event is no more than one of the world's.
+        let weight = weight.min(1.0);
         let Buffers {
             phi,
             lanes,
@@ -179,16 +191,17 @@ impl Changes {
         let error = loss - predicted;
         let y = (error / deviation.max(LEAST_DEVIATION)).clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS);
         let rest = y - state.errors.predict(lanes);
-        state.evidence = (state.evidence + 0.5 * (y * y - rest * rest) - SLACK).max(0.0);
+        let gained = 0.5 * (y * y - rest * rest) - SLACK;
+        state.evidence = (state.evidence + weight * gained).max(0.0);
         state.worse = match 0.0 < state.evidence {
-            true => state.worse + error * error - (loss - 0.5) * (loss - 0.5),
+            true => state.worse + weight * (error * error - (loss - 0.5) * (loss - 0.5)),
             false => 0.0,
         };
         state.events += 1;
         if state.events.is_multiple_of(FORGETS_AFTER) {
             state.errors.forget(exp(FORGETS_AFTER as f64 / HORIZON));
         }
-        state.errors.learn(lanes, y, 1.0, scratch);
+        state.errors.learn(lanes, y, weight, scratch);
         if state.evidence < EVIDENCE || state.worth < LEAST_WORTH {
             return None;
         }
@@ -258,7 +271,7 @@ mod tests {
             let loss = f64::from(u8::from(chance < p(event, &s)));
             let deviation = (predicted * (1.0 - predicted)).sqrt();
             changes.count_event();
-            let moved = changes.moved((&s, &u), loss, (predicted, deviation));
+            let moved = changes.moved((&s, &u), (loss, 1.0), (predicted, deviation));
             moved.map(|moved| (event, moved))
         })
     }
@@ -302,7 +315,7 @@ mod tests {
             let mut changes = Changes::new(GROUPS, KNOBS);
             let mut take = |loss| {
                 changes.count_event();
-                let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), loss, (0.2, 0.05));
+                let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), (loss, 1.0), (0.2, 0.05));
                 (moved.is_some(), changes.worth())
             };
             for event in 1..600 {
@@ -320,6 +333,37 @@ mod tests {
             assert_eq!(*changes.state(), rest);
             changes.forget(4.0);
             assert_eq!(changes.worth(), 0.25 * left);
+        }
+    }
+
+    #[test]
+    fn an_event_of_little_weight_is_little_evidence() {
+        let events_until = |weight: f64| {
+            let mut changes = Changes::new(GROUPS, KNOBS);
+            (1..5_000).find(|_| {
+                changes.count_event();
+                let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), (0.4, weight), (0.2, 0.2));
+                moved.is_some()
+            })
+        };
+        let [one, many] = [1.0, 5.0].map(|weight| events_until(weight).expect("it moved"));
+        // A weight above 1 corrects for what was seldom played, and is no second event.
+        assert_eq!(one, many);
+        assert!(events_until(0.1).is_some_and(|tenth| one + 50 < tenth));
+        assert_eq!(events_until(1e-9), None);
+    }
+
+    #[test]
+    fn losses_of_training_move_no_world() {
+        for (first, expected) in [(0.5, true), (-0.2, false), (1.7, false)] {
+            let mut changes = Changes::new(GROUPS, KNOBS);
+            let moved = (0..1_000).any(|event| {
+                let loss = if event == 0 { first } else { 0.9 };
+                changes.count_event();
+                let of = (&[0.3, -0.2][..], &[0.1; KNOBS][..]);
+                changes.moved(of, (loss, 1.0), (0.1, 0.1)).is_some()
+            });
+            assert_eq!(moved, expected, "{first}");
         }
     }
 
@@ -343,7 +387,7 @@ mod tests {
         let mut changes = Changes::new(GROUPS, KNOBS);
         for _ in 0..50 {
             changes.count_event();
-            let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), 0.7, (0.0, 1.0));
+            let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), (0.7, 1.0), (0.0, 1.0));
             assert_eq!(moved, None);
         }
         let state = changes.state().clone();

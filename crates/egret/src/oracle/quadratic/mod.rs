@@ -95,7 +95,7 @@ pub struct QuadraticRegression<E> {
 pub struct QuadraticSettings {
     /// How many features a context has; may be 0.
     pub context_dim: usize,
-    /// How many events it remembers, from 100 to 10⁹; none to remember all.
+    /// How many events it remembers, from 100 to 10⁹; none to remember all while the world stays.
     pub memory: Option<f64>,
     /// How many random cosines, from 0 to 1,024.
     pub cosines: usize,
@@ -469,10 +469,7 @@ impl<E> QuadraticRegression<E> {
                 .turn(&self.parts, self.events, &mut self.squares, scratch);
             let (_, sums, _) = self.split(context);
             let expected = (predicted, like_it.sqrt());
-            match self
-                .changes
-                .moved((sums, u), loss.clamp(0.0, 1.0), expected)
-            {
+            match self.changes.moved((sums, u), (loss, weight), expected) {
                 Some(Move::Near) => self.forget(changes::FORGETS),
                 Some(Move::Far) => self.begin_anew(),
                 None => {}
@@ -684,7 +681,10 @@ impl<A: Action, E: ActionFeatures<A>> RegressionOracle<Context, A> for Quadratic
     }
 
     fn forgotten(&self) -> f64 {
-        1.0 - self.changes.worth() / self.events.max(1) as f64
+        match self.events {
+            0 => 0.0,
+            events => 1.0 - self.changes.worth() / events as f64,
+        }
     }
 
     fn item_tree(&self) -> Option<&ItemTree> {
@@ -1056,6 +1056,7 @@ mod tests {
         teach(&mut moved, 1, 0..4_000, was);
         assert_eq!(forgotten(&moved), 0.0);
         let mut new = oracle(1, 8);
+        assert_eq!(forgotten(&new), 0.0);
         // A θ that is held by 4,000 other events would be off by 100 times as much.
         for events in [4_000..4_300, 4_300..6_000] {
             teach(&mut moved, 1, events.clone(), is);
@@ -1113,6 +1114,63 @@ mod tests {
         oracle.priors.check(&oracle.squares.clone()).expect("alike");
         let saved = RegressionOracle::<_, Vector>::save(&oracle);
         assert!(RegressionOracle::<_, Vector>::load(&mut oracle, &saved).is_ok());
+    }
+
+    /// Learns 8,000 events of knobs near one of two middles in turn, so near each other that their squares and products say almost the
+    /// same. What is saved is loaded every 50 events, and has to go on to the bit. Returns how often something was forgotten.
+    fn play_in_turns(seed: u64, near: f64, period: u64, mean: fn(&[f64]) -> f64) -> usize {
+        let mut one = oracle(0, 0);
+        let mut forgot = 0;
+        let x = Context::dense(vec![]).expect("nothing");
+        for number in 0..8_000 {
+            let mut rng = EventRng::new(seed, number, Stream::World);
+            let turn = (number / period % 2) as usize;
+            let middle = [300.0, 700.0][turn];
+            let explores = rng.unit() < 0.02;
+            let knobs: [f64; KNOBS] = std::array::from_fn(|_| match explores {
+                true => 1e3 * rng.unit(),
+                false => middle + 1e3 * near * (rng.unit() - 0.5),
+            });
+            let loss = if turn == 0 { 0.5 } else { mean(&knobs) };
+            let example = Example {
+                x: &x,
+                action: &Vector::new(&knobs).expect("finite"),
+                loss: PseudoLoss::new(loss).expect("finite"),
+                weight: Weight::ONE,
+            };
+            let loaded = number.is_multiple_of(50).then(|| {
+                let mut other = oracle(0, 0);
+                RegressionOracle::<_, Vector>::load(&mut other, &save(&one)).expect("its own");
+                other
+            });
+            one.learn(&[example]).expect("a good event");
+            forgot += usize::from(one.forgotten == one.events);
+            if let Some(mut other) = loaded {
+                other.learn(&[example]).expect("a good event");
+                assert_eq!(save(&other), save(&one), "{seed} {near} {period}: {number}");
+            }
+        }
+        let mut theta = Vec::new();
+        one.squares.copy_theta(&mut theta);
+        assert!(theta.iter().all(|weight| weight.abs() < 1e3), "{theta:?}");
+        forgot
+    }
+
+    #[test]
+    fn worlds_that_move_again_and_again_leave_files_that_go_on_to_the_bit() {
+        let cosine: fn(&[f64]) -> f64 = |knobs| 0.5 + 0.4 * (knobs[0] / 50.0).cos();
+        let sine: fn(&[f64]) -> f64 = |knobs| 0.5 + 0.4 * ((knobs[0] + knobs[1]) / 200.0).sin();
+        let mut forgot = 0;
+        for near in [0.05, 0.001] {
+            for period in [400, 3_000] {
+                for mean in [cosine, sine] {
+                    for seed in [1, 9, 13] {
+                        forgot += play_in_turns(seed, near, period, mean);
+                    }
+                }
+            }
+        }
+        assert!(100 < forgot, "{forgot}");
     }
 
     #[test]

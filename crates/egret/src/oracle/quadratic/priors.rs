@@ -22,6 +22,8 @@ pub(super) struct Priors {
     variance: f64,
     /// How often a weight was looked at.
     turns: u64,
+    /// Whether something was forgotten: what is left then holds weights less than its priors did.
+    forgets: bool,
 }
 
 /// So many weights speak for λ = 1 beside those that losses determine.
@@ -49,6 +51,7 @@ impl Priors {
             lambdas: vec![1.0; length],
             variance: FIRST.0,
             turns: 0,
+            forgets: false,
         }
     }
 
@@ -62,6 +65,7 @@ impl Priors {
         for lambda in &mut self.lambdas {
             *lambda = (*lambda / factor).max(1.0);
         }
+        self.forgets = true;
         squares.forget_within(factor, |weight| 1.0 / self.lambdas[weight]);
     }
 
@@ -102,6 +106,10 @@ impl Priors {
         if new != old {
             squares.add_prior(weight, new - old, scratch);
             self.lambdas[weight] = new;
+            if self.forgets && new < old {
+                // What is taken off one weight lets others vary more.
+                squares.forget_within(1.0, |weight| 1.0 / self.lambdas[weight]);
+            }
         }
     }
 
