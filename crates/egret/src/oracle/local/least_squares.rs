@@ -132,11 +132,18 @@ impl LeastSquares {
         dot(&self.theta, phi)
     }
 
-    /// Learns an example.
-    pub(crate) fn learn(&mut self, phi: &[Lane], y: f64, weight: f64, scratch: &mut Scratch) {
-        if 0.0 < weight {
-            let weight = weight.min(MOST_WEIGHT);
-            update(self, phi, y, weight, scratch);
+    /// Learns an example, and returns φᵀA⁻¹φ before it, the variance of θ·φ in variances of an example of weight 1; 0 where the example
+    /// has no weight.
+    pub(crate) fn learn(
+        &mut self,
+        phi: &[Lane],
+        y: f64,
+        weight: f64,
+        scratch: &mut Scratch,
+    ) -> f64 {
+        match 0.0 < weight {
+            true => update(self, phi, y, weight.min(MOST_WEIGHT), scratch),
+            false => 0.0,
         }
     }
 
@@ -337,7 +344,7 @@ fn rows(of: &[Lane], first: usize) -> [f64; ROWS] {
     std::array::from_fn(|row| of[first / LANES].0[start + row])
 }
 
-/// One example, for θ and A⁻¹.
+/// One example, for θ and A⁻¹; returns φᵀA⁻¹φ before it.
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn update(
     squares: &mut LeastSquares,
@@ -345,7 +352,7 @@ fn update(
     y: f64,
     weight: f64,
     Scratch { gain, sums, .. }: &mut Scratch,
-) {
+) -> f64 {
     let LeastSquares {
         theta,
         inverse,
@@ -367,6 +374,7 @@ fn update(
             pending.0[lane] = gain.0[lane] * root;
         }
     }
+    spread
 }
 
 /// M −= ±kkᵀ, then out ← Mv, for a symmetric M, given by its panels. `sums` is scratch space.

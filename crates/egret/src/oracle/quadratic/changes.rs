@@ -1,20 +1,20 @@
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{LoadError, saved_state};
-use crate::numeric::elementary::exp;
+use crate::numeric::elementary::{exp, ln};
 use crate::oracle::local::least_squares::{self, Lane, LeastSquares, Scratch};
 
 /// Tells when losses are no longer what f̂ says: the world has moved.
 ///
-/// A small regression of the last errors, on a constant, the context and the action, predicts the next one. Where it does better than to
-/// predict none, evidence grows,
+/// A small regression of the last errors, on a constant, the context and the action, predicts the next one. On that it bets: evidence
+/// is the logarithm of what the bets have won,
 ///
-/// e ← max(0, e + (y² − (y − ŷ)²)/2 − c),  y = (ℓ − f̂)/σ
+/// e ← max(0, e + ln(1 + λ(ℓ − f̂)) − c),  λ = ŷ/(1 + ŷ²)/σ
 ///
-/// with σ² the squared error to expect of such a prediction: the logarithm of how much likelier the errors are if their mean is ŷ
-/// than if it is 0 (CUSUM, Page 1954). Where the world stays and errors are normal with mean 0, the mean of its exponential does not
-/// grow, and e reaches h = 14 at most about once in eʰ = 10⁶ events. c asks for an error that matters: without it f̂ would be given up
-/// for what it never had, the last hundredth of a bend.
+/// with ŷ the error it predicts, in deviations σ; such a λ wins most where it predicts well, and is held to what cannot lose more than
+/// ¾ at once (CUSUM, Page 1954; betting, Waudby-Smith & Ramdas 2024). Where f̂ is the mean of the losses, whatever else they are in
+/// \[0, 1\], rare ones of 1 too, no bet wins on average, and e reaches h = 14 at most about once in eʰ = 10⁶ events. c asks for an error
+/// that matters: without it f̂ would be given up for what it never had, the last hundredth of a bend.
 ///
 /// If f̂ was farther from the losses since e was last 0 than ½ is, which is f̂ before any event, it is worse than nothing, and begins
 /// anew. Otherwise the past is worth a 16th of what it was; and since a world that moved may go on to, f̂ forgets from then on what is
@@ -101,6 +101,9 @@ const EVIDENCE: f64 = 14.0;
 /// c.
 const SLACK: f64 = 0.01;
 
+/// The most that a bet can lose of what there is.
+const MOST_LOST: f64 = 0.75;
+
 /// The regression of errors is over about so many events.
 const HORIZON: f64 = 400.0;
 
@@ -161,7 +164,8 @@ impl Changes {
         self.state.worth /= factor;
     }
 
-    /// Takes a loss with its weight, and what f̂ and its deviation were, for one context and action; tells whether the world has moved.
+    /// Takes a loss with its weight, and what f̂, in [0, 1], and the deviation from it were, for one context and action; tells whether the
+    /// world has moved.
     pub(super) fn moved(
         &mut self,
         (sums, u): (&[f64], &[f64]),
@@ -189,9 +193,12 @@ impl Changes {
         least_squares::fill(lanes, phi);
         let state = &mut self.state;
         let error = loss - predicted;
-        let y = (error / deviation.max(LEAST_DEVIATION)).clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS);
-        let rest = y - state.errors.predict(lanes);
-        let gained = 0.5 * (y * y - rest * rest) - SLACK;
+        let deviation = deviation.max(LEAST_DEVIATION);
+        let y = (error / deviation).clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS);
+        let expected = state.errors.predict(lanes);
+        let bet = expected / (1.0 + expected * expected) / deviation;
+        let bet = bet.clamp(-MOST_LOST / (1.0 - predicted), MOST_LOST / predicted);
+        let gained = ln(1.0 + bet * error) - SLACK;
         state.evidence = (state.evidence + weight * gained).max(0.0);
         state.worse = match 0.0 < state.evidence {
             true => state.worse + weight * (error * error - (loss - 0.5) * (loss - 0.5)),
@@ -261,6 +268,16 @@ mod tests {
     /// The event at which the world was first said to have moved, and how far. Losses are 1 with a probability that the event and the
     /// context tell, else 0; predicted is that of event 0.
     fn first_move(seed: u64, events: u64, p: impl Fn(u64, &[f64]) -> f64) -> Option<(u64, Move)> {
+        first_move_of(seed, events, 1.0, p)
+    }
+
+    /// As [`first_move`], where deviations are taken to be so many times what they are.
+    fn first_move_of(
+        seed: u64,
+        events: u64,
+        taken: f64,
+        p: impl Fn(u64, &[f64]) -> f64,
+    ) -> Option<(u64, Move)> {
         let mut changes = Changes::new(GROUPS, KNOBS);
         (1..=events).find_map(|event| {
             let mut rng = EventRng::new(seed, event, Stream::World);
@@ -269,7 +286,7 @@ mod tests {
             let u: [f64; KNOBS] = std::array::from_fn(|_| number());
             let (predicted, chance) = (p(0, &s), rng.unit());
             let loss = f64::from(u8::from(chance < p(event, &s)));
-            let deviation = (predicted * (1.0 - predicted)).sqrt();
+            let deviation = taken * (predicted * (1.0 - predicted)).sqrt();
             changes.count_event();
             let moved = changes.moved((&s, &u), (loss, 1.0), (predicted, deviation));
             moved.map(|moved| (event, moved))
@@ -286,6 +303,28 @@ mod tests {
             .zip(1..)
             .filter(|(p, seed)| first_move(*seed, 800_000, |_, _| **p).is_some());
         assert_eq!(alarms.count(), 0);
+    }
+
+    /// What is rare is not normal, and its deviation is not known: neither makes a bet win.
+    #[test]
+    fn rare_losses_that_stay_rare_raise_no_alarm() {
+        for (seed, taken) in [(1, 0.2), (2, 0.5), (3, 1.0), (4, 5.0)] {
+            for rare in [0.002, 0.998] {
+                let first = first_move_of(seed, 200_000, taken, |_, _| rare);
+                assert_eq!(first, None, "{taken} {rare}");
+            }
+        }
+    }
+
+    #[test]
+    fn rare_losses_that_do_not_stay_rare_are_seen() {
+        for seed in 1..=20 {
+            // From 2% to 8%.
+            let p = |event, _: &[f64]| if event < 5_000 { 0.02 } else { 0.08 };
+            let (event, moved) = first_move(seed, 20_000, p).expect("it moved");
+            assert!((5_000..6_500).contains(&event), "{event}");
+            assert_eq!(moved, Move::Near);
+        }
     }
 
     #[test]

@@ -460,15 +460,16 @@ impl<E> QuadraticRegression<E> {
             let events = memory / changes::LEVEL;
             self.squares.loosen_first(1.0 / (trust * events * events));
         }
-        self.squares
-            .learn(lanes, loss - 0.5, trust * weight, scratch);
+        let spread = (self.squares).learn(lanes, loss - 0.5, trust * weight, scratch);
         if 0.0 < weight {
             let square = (predicted - loss) * (predicted - loss);
             self.priors.count((trust * weight * square).min(1.0), worth);
             self.priors
                 .turn(&self.parts, self.events, &mut self.squares, scratch);
             let (_, sums, _) = self.split(context);
-            let expected = (predicted, like_it.sqrt());
+            // What is seldom played may err more than it has so far, and so may what f̂ knows little of.
+            let variance = like_it.max(self.errors.all()) + spread * self.priors.variance();
+            let expected = (predicted, variance.sqrt());
             match self.changes.moved((sums, u), (loss, weight), expected) {
                 Some(Move::Near) => self.forget(changes::FORGETS),
                 Some(Move::Far) => self.begin_anew(),

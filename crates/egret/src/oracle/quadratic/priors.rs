@@ -55,6 +55,11 @@ impl Priors {
         }
     }
 
+    /// v.
+    pub(super) fn variance(&self) -> f64 {
+        self.variance
+    }
+
     /// Takes this many weights more.
     pub(super) fn grow(&mut self, more: usize) {
         self.lambdas.resize(self.lambdas.len() + more, 1.0);
