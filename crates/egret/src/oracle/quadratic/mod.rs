@@ -177,6 +177,9 @@ const MOST_PRODUCTS: usize = 400;
 /// The prior variance of each part of θ·φ, in variances of an example, where λ is 1.
 const PRIOR_VARIANCE: f64 = 10.0;
 
+/// The prior deviation of the constant, in those of an example of weight 1: losses may be anywhere in [0, 1].
+const OF_CONSTANT: f64 = 8.0;
+
 /// The prior deviation of the cosines' part: they are for what a quadratic function cannot say.
 const OF_COSINES: f64 = 0.5;
 
@@ -330,6 +333,7 @@ impl<E> QuadraticRegression<E> {
         out.resize(length + groups, 0.0);
         let (phi, sums) = out.split_at_mut(length);
         self.features.fill(x, phi);
+        phi[0] = OF_CONSTANT;
         let few = ScaledColumns::count(self.features.dim()) <= groups;
         for (column, value) in self.features.scaled(phi).enumerate() {
             if few {
@@ -457,7 +461,7 @@ impl<E> QuadraticRegression<E> {
         let trust = LOSS_VARIANCE / error.max(LOSS_VARIANCE);
         if let Some(memory) = moving {
             // A constant that walks so far at every event is known from about the last `events`.
-            let events = memory / changes::LEVEL;
+            let events = OF_CONSTANT * memory / changes::LEVEL;
             self.squares.loosen_first(1.0 / (trust * events * events));
         }
         let spread = (self.squares).learn(lanes, loss - 0.5, trust * weight, scratch);
@@ -939,10 +943,10 @@ mod tests {
     fn cosines_see_what_squares_cannot() {
         let [without, with] = [0, 64].map(|cosines| {
             let mut oracle = oracle(0, cosines);
-            teach(&mut oracle, 0, 0..3_000, basins);
+            teach(&mut oracle, 0, 0..10_000, basins);
             error(&oracle, 0, basins)
         });
-        assert!(with < 0.7 * without, "{with} {without}");
+        assert!(with < 0.65 * without, "{with} {without}");
     }
 
     #[test]
@@ -962,6 +966,49 @@ mod tests {
         // Least squares without regard to noise is off by 0.02.
         let found = error(&oracle, 2, |_, _| 0.5);
         assert!(found < 0.01, "{found}");
+    }
+
+    #[test]
+    fn losses_may_be_anywhere_from_the_first_events_on() {
+        // Losses of 0 and 1, seldom one of the other kind.
+        for often in [0.0, 1.0] {
+            let mut oracle = oracle(2, 64);
+            let seldom = |n: f64| if n % 100.0 < 3.0 { 1.0 - often } else { often };
+            for number in 0..60 {
+                let (x, action) = event(number, 2);
+                let example = Example {
+                    x: &x,
+                    action: &action,
+                    loss: PseudoLoss::new(seldom((37 * number) as f64)).expect("finite"),
+                    weight: Weight::ONE,
+                };
+                oracle.learn(&[example]).expect("a good event");
+            }
+            let off = error(&oracle, 2, |_, _| often).sqrt();
+            // Held near ½ as its other weights are near 0, the constant would be off by 0.28.
+            assert!(off < 0.15, "{off}");
+        }
+    }
+
+    #[test]
+    fn a_weak_signal_is_found_in_noise_of_zeros_and_ones() {
+        let truth = |_: &Context, knobs: &[f64]| 0.5 + 0.1 * (knobs[0] / 1_000.0 - 0.5);
+        let mut oracle = oracle(2, 64);
+        for number in 0..4_000 {
+            let (x, action) = event(number, 2);
+            let chance = EventRng::new(3, number, Stream::World).unit();
+            let loss = f64::from(u8::from(chance < truth(&x, &action)));
+            let example = Example {
+                x: &x,
+                action: &action,
+                loss: PseudoLoss::new(loss).expect("finite"),
+                weight: Weight::ONE,
+            };
+            oracle.learn(&[example]).expect("a good event");
+        }
+        let found = error(&oracle, 2, truth);
+        // Weights that are held as if each said something would be off by twice as much.
+        assert!(found < 7e-4, "{found}");
     }
 
     /// Vectors that are not knobs, so that all examples count alike.
@@ -1111,8 +1158,7 @@ mod tests {
         oracle.settings.memory = Some(1_000.0);
         teach(&mut oracle, 1, 0..3_000, |_, a| 0.5 + noise(a));
         assert!(10 < oracle.priors.held(), "{}", oracle.priors.held());
-        // They hold no more than the weights are held, or a file would be refused.
-        oracle.priors.check(&oracle.squares.clone()).expect("alike");
+        // They hold no more than the weights are held, or the file would be refused.
         let saved = RegressionOracle::<_, Vector>::save(&oracle);
         assert!(RegressionOracle::<_, Vector>::load(&mut oracle, &saved).is_ok());
     }
@@ -1263,5 +1309,5 @@ mod tests {
         assert_eq!(error(&oracle, 1, basins).to_bits(), FROZEN);
     }
 
-    const FROZEN: u64 = 4572806868754826934;
+    const FROZEN: u64 = 4572711598764228227;
 }

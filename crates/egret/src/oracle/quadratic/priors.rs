@@ -9,9 +9,9 @@ use crate::oracle::local::least_squares::{LeastSquares, Scratch};
 ///
 /// A world may need no cosines, or nothing but squares; what it does not need is noise in f̂. So the weights of part B have the
 /// prior N(0, v/λ_B), with v the variance of an example of weight 1, and λ_B is the one under which the losses seen are most
-/// probable (MacKay 1992, "Bayesian interpolation"), where a tenth of a weight speaks for λ = 1 beforehand:
+/// probable (MacKay 1992, "Bayesian interpolation"), where a thousandth of a weight speaks for λ = 1 beforehand:
 ///
-/// λ_B = (g + .1)/(‖θ_B‖²/v + .1),  g = Σ_B (1 − λᵢA⁻¹ᵢᵢ), how many of its weights the losses determine
+/// λ_B = (g + .001)/(‖θ_B‖²/v + .001),  g = Σ_B (1 − λᵢA⁻¹ᵢᵢ), how many of its weights the losses determine
 ///
 /// The λ of one weight is changed at a time, at every event and later at every fourth, so that no event takes long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,8 +26,8 @@ pub(super) struct Priors {
     forgets: bool,
 }
 
-/// So many weights speak for λ = 1 beside those that losses determine.
-const FOR_ONE: f64 = 0.1;
+/// So many weights speak for λ = 1 beside those that losses determine. A tenth would keep λ near 1 wherever losses say little.
+const FOR_ONE: f64 = 0.001;
 
 /// The largest λ.
 const MOST: f64 = 1e4;
