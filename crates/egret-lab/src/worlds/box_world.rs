@@ -10,7 +10,7 @@ use crate::worlds::{KnownRounds, KnownWorld};
 ///
 /// Contexts are uniform on [0, 1]², and move the best place of each knob i: mᵢ = .4·(u(2x₀ − 1) + v(2x₁ − 1)) + .3·u, where a seed
 /// draws u and v of each knob from [−½, ½]. Without a context mᵢ = 1.2·u. In worlds whose best knobs are in a corner .6 with the sign of
-/// u takes the place of .3·u; in worlds that move, what moves with time.
+/// u takes the place of .3·u, in worlds of weak signals 1.2·u; in worlds that move, what moves with time.
 #[derive(Debug, Clone, Copy)]
 pub struct BoxWorld {
     /// The name shown in tables.
@@ -97,6 +97,17 @@ const FLOOR: BoxWorld = BoxWorld {
     ..VALLEY
 };
 
+/// Conversions: nearly all losses are 1, whatever is played.
+const RARE: BoxWorld = BoxWorld {
+    name: "rare_6",
+    about: "as bowl_6, with 1.2·u in place of .3·u, and P(loss) = .95 and .05 times the mean of (aᵢ − mᵢ)²",
+    centre: |u, _| 1.2 * u,
+    outcome: Outcome::ZeroOne,
+    mean: |middle, a| 0.95 + 0.05 * middle.distance(a).min(1.0),
+    least: |_| 0.95,
+    ..BOWL
+};
+
 /// Halfway the best knobs jump to the other side.
 const SHIFT: BoxWorld = BoxWorld {
     name: "shift_6",
@@ -131,7 +142,7 @@ fn tide(time: f64) -> f64 {
 const FLOOR_LOSS: f64 = 0.2;
 
 /// All worlds on boxes.
-pub const BOX_WORLDS: [BoxWorld; 31] = [
+pub const BOX_WORLDS: [BoxWorld; 34] = [
     BoxWorld {
         name: "bowl_2",
         about: "2 knobs, the mean of (aᵢ − mᵢ)², noise ±.1",
@@ -225,6 +236,23 @@ pub const BOX_WORLDS: [BoxWorld; 31] = [
         outcome: Outcome::ZeroOne,
         mean: |middle, a| FLOOR_LOSS + middle.distance(a),
         ..FLOOR
+    },
+    RARE,
+    BoxWorld {
+        name: "weak_zero_one_20",
+        about: "20 knobs, as rare_6, with P(loss) = .4 and .1 times the mean of (aᵢ − mᵢ)²",
+        knobs: 20,
+        mean: |middle, a| 0.4 + 0.1 * middle.distance(a),
+        least: |_| 0.4,
+        ..RARE
+    },
+    BoxWorld {
+        name: "small_range_6",
+        about: "as rare_6, with .5 and .02 times the mean of (aᵢ − mᵢ)², noise ±.1",
+        outcome: Outcome::Noisy,
+        mean: |middle, a| 0.5 + 0.02 * middle.distance(a),
+        least: |_| 0.5,
+        ..RARE
     },
     SHIFT,
     BoxWorld {

@@ -38,7 +38,7 @@ fn teach<A: ActionKind>(
     limits: impl Fn(u64) -> Limits,
     place: impl Fn(&Limits, &A) -> f64,
 ) {
-    for event in 1_000_000..1_000_300 {
+    for event in 1_000_000..1_001_000 {
         let (x, limits) = (x(event), limits(event));
         let decision = model.decide_within(event, &x, &limits).expect("an action");
         let best = 0.2 * x.as_dense().expect("dense")[0];

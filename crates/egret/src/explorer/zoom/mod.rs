@@ -38,7 +38,9 @@ use self::sets::SetPlan;
 /// γ = 6K √(1 + n)/(σd)
 ///
 /// The smallest region that counts is the first with Lₖ ≤ L + 2σ/√(1 + n), two standard errors of a mean of n losses: a smaller
-/// one would save what n events do not tell from nothing, and losses of actions that hardly differ teach nothing.
+/// one would save what n events do not tell from nothing, and losses of actions that hardly differ teach nothing. Nor is it one that
+/// gives up more than a tenth of what is to be gained, Lₖ ≤ L + (L₀ − L)/10: where all losses are nearly alike, two standard errors
+/// may be half of that for long.
 ///
 /// On a catalogue region k has some of the best items, from 1,024 down to 1, with rₖ(a) = 1/μ(region k) for each of them, and
 /// γ = ½K √(1 + n)/σ. All items are predicted, or in catalogues of more than 8,192 those of the best leaves of the oracle's
@@ -80,6 +82,9 @@ pub(crate) struct ZoomBuffers {
 
 /// How many draws each Lₖ is the mean of.
 const DRAWS: usize = 8;
+
+/// The share of what is to be gained that the smallest region may give up.
+const MOST_GIVEN_UP: f64 = 0.1;
 
 impl Zoom {
     pub(crate) fn check(&self) -> Result<(), OutOfRange> {
@@ -252,12 +257,13 @@ fn sigma(learned: &Learned) -> f64 {
 }
 
 /// Leaves out regions that are smaller than they need be: from the first on that is predicted to lose no more than the best by two
-/// standard errors of a mean of n losses. What is still smaller would save a loss that n events do not tell from none, and teach
-/// nothing of where the best action is.
+/// standard errors of a mean of n losses, and by a tenth of what is to be gained. What is still smaller would save a loss that n events
+/// do not tell from none, and teach nothing of where the best action is.
 fn keep_told_apart(losses: &mut Vec<f64>, learned: &Learned) {
     let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
-    let seen = least + 2.0 * sigma(learned) / (1.0 + learned.counting()).sqrt();
-    let first = losses.iter().position(|loss| *loss <= seen);
+    let untold = 2.0 * sigma(learned) / (1.0 + learned.counting()).sqrt();
+    let saved = untold.min(MOST_GIVEN_UP * (losses[0] - least));
+    let first = losses.iter().position(|loss| *loss <= least + saved);
     // Beside the whole space there is always a part of it.
     losses.truncate(first.map_or(losses.len(), |place| place.max(1) + 1));
 }
@@ -371,6 +377,9 @@ mod tests {
         let bowl: Vec<f64> = (0..11).map(|region| 0.25_f64.powi(region)).collect();
         // Two standard errors are 0.2 of nothing learned, 0.02 of 99 events, 0.002 of 9,999.
         assert_eq!([0, 99, 9_999].map(|events| left(&bowl, events)), [3, 4, 6]);
+        // Of a bowl so shallow that nothing is told apart no more than a tenth is given up.
+        let shallow: Vec<f64> = bowl.iter().map(|loss| 0.1 * loss).collect();
+        assert_eq!(left(&shallow, 0), 3);
         // f̂ that is the same everywhere leaves the whole and one part; where the whole is worst by far, all count.
         assert_eq!(left(&[0.5; 11], 10), 2);
         assert_eq!(left(&[0.5; 1], 10), 1);

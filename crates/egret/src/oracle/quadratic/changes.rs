@@ -14,7 +14,11 @@ use crate::oracle::local::least_squares::{self, Lane, LeastSquares, Scratch};
 /// with ŷ the error it predicts, in deviations σ; such a λ wins most where it predicts well, and is held to what cannot lose more than
 /// ¾ at once (CUSUM, Page 1954; betting, Waudby-Smith & Ramdas 2024). Where f̂ is the mean of the losses, whatever else they are in
 /// \[0, 1\], rare ones of 1 too, no bet wins on average, and e reaches h = 14 at most about once in eʰ = 10⁶ events. c asks for an error
-/// that matters: without it f̂ would be given up for what it never had, the last hundredth of a bend.
+/// that matters: without it f̂ would be given up for what it never had, the last hundredth of a bend,
+///
+/// c = .01·(1 + 2d/n)
+///
+/// with d the number of f̂'s weights and n that of the events that what it learned is worth: after few of them f̂ errs for want of events.
 ///
 /// If f̂ was farther from the losses since e was last 0 than ½ is, which is f̂ before any event, it is worse than nothing, and begins
 /// anew. Otherwise the past is worth a 16th of what it was; and since a world that moved may go on to, f̂ forgets from then on what is
@@ -27,6 +31,8 @@ use crate::oracle::local::least_squares::{self, Lane, LeastSquares, Scratch};
 /// constant follow the losses, [`LEVEL`] times as fast as it forgets the rest.
 #[derive(Debug)]
 pub(super) struct Changes {
+    /// d.
+    weights: usize,
     state: State,
     buffers: Buffers,
 }
@@ -98,8 +104,11 @@ pub(super) const LEVEL: f64 = 32.0;
 /// h.
 const EVIDENCE: f64 = 14.0;
 
-/// c.
+/// c after many events.
 const SLACK: f64 = 0.01;
+
+/// How many times more c is where there was one event for each weight.
+const SLACK_OF_WEIGHT: f64 = 2.0;
 
 /// The most that a bet can lose of what there is.
 const MOST_LOST: f64 = 0.75;
@@ -130,9 +139,11 @@ pub(super) fn saved_numbers(groups: usize, action_dim: usize) -> usize {
 }
 
 impl Changes {
-    pub(super) fn new(groups: usize, action_dim: usize) -> Self {
+    /// Of an f̂ with so many weights.
+    pub(super) fn new(groups: usize, action_dim: usize, weights: usize) -> Self {
         let length = length(groups, action_dim);
         Self {
+            weights,
             state: State::new(length),
             buffers: Buffers {
                 phi: Vec::with_capacity(length),
@@ -198,7 +209,9 @@ impl Changes {
         let expected = state.errors.predict(lanes);
         let bet = expected / (1.0 + expected * expected) / deviation;
         let bet = bet.clamp(-MOST_LOST / (1.0 - predicted), MOST_LOST / predicted);
-        let gained = ln(1.0 + bet * error) - SLACK;
+        let for_each = self.weights as f64 / state.worth.max(1.0);
+        let slack = SLACK * (1.0 + SLACK_OF_WEIGHT * for_each);
+        let gained = ln(1.0 + bet * error) - slack;
         state.evidence = (state.evidence + weight * gained).max(0.0);
         state.worse = match 0.0 < state.evidence {
             true => state.worse + weight * (error * error - (loss - 0.5) * (loss - 0.5)),
@@ -264,6 +277,7 @@ mod tests {
 
     const GROUPS: usize = 2;
     const KNOBS: usize = 6;
+    const WEIGHTS: usize = 100;
 
     /// The event at which the world was first said to have moved, and how far. Losses are 1 with a probability that the event and the
     /// context tell, else 0; predicted is that of event 0.
@@ -278,7 +292,7 @@ mod tests {
         taken: f64,
         p: impl Fn(u64, &[f64]) -> f64,
     ) -> Option<(u64, Move)> {
-        let mut changes = Changes::new(GROUPS, KNOBS);
+        let mut changes = Changes::new(GROUPS, KNOBS, WEIGHTS);
         (1..=events).find_map(|event| {
             let mut rng = EventRng::new(seed, event, Stream::World);
             let mut number = || (2.0 * rng.unit() - 1.0) * 3.0_f64.sqrt();
@@ -327,6 +341,31 @@ mod tests {
         }
     }
 
+    /// f̂ may be off by so much of a deviation as 400 weights are after n events, and by half of one after few events, but not for long.
+    #[test]
+    fn what_is_still_being_learned_is_no_move() {
+        let first_move = |seed, off: fn(f64) -> f64| {
+            let mut changes = Changes::new(GROUPS, KNOBS, 400);
+            (1..=5_000).find(|&event| {
+                let noise = EventRng::new(seed, event, Stream::World).unit() - 0.5;
+                let sigma = 1.0 / 12.0_f64.sqrt();
+                let loss = 0.5 + 0.4 * (noise + off(event as f64) * sigma);
+                changes.count_event();
+                let of = (&[0.3, -0.2][..], &[0.1; KNOBS][..]);
+                let moved = changes.moved(of, (loss, 1.0), (0.5, 0.4 * sigma));
+                moved.is_some()
+            })
+        };
+        for seed in 1..=20 {
+            assert_eq!(
+                first_move(seed, |n| 0.2 * (400.0 / n.max(100.0)).sqrt()),
+                None
+            );
+            let seen = first_move(seed, |_| 0.5).expect("it is off for long");
+            assert!((100..1_000).contains(&seen), "{seen}");
+        }
+    }
+
     #[test]
     fn a_world_that_moves_is_seen_the_sooner_the_farther_it_moves() {
         const MOVED: u64 = 5_000;
@@ -351,7 +390,7 @@ mod tests {
     #[test]
     fn after_a_move_evidence_begins_anew() {
         for (loss, worth, moves) in [(0.3, 600.0, 1), (1.0, 0.0, 0)] {
-            let mut changes = Changes::new(GROUPS, KNOBS);
+            let mut changes = Changes::new(GROUPS, KNOBS, WEIGHTS);
             let mut take = |loss| {
                 changes.count_event();
                 let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), (loss, 1.0), (0.2, 0.05));
@@ -378,7 +417,7 @@ mod tests {
     #[test]
     fn an_event_of_little_weight_is_little_evidence() {
         let events_until = |weight: f64| {
-            let mut changes = Changes::new(GROUPS, KNOBS);
+            let mut changes = Changes::new(GROUPS, KNOBS, WEIGHTS);
             (1..5_000).find(|_| {
                 changes.count_event();
                 let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), (0.4, weight), (0.2, 0.2));
@@ -395,7 +434,7 @@ mod tests {
     #[test]
     fn losses_of_training_move_no_world() {
         for (first, expected) in [(0.5, true), (-0.2, false), (1.7, false)] {
-            let mut changes = Changes::new(GROUPS, KNOBS);
+            let mut changes = Changes::new(GROUPS, KNOBS, WEIGHTS);
             let moved = (0..1_000).any(|event| {
                 let loss = if event == 0 { first } else { 0.9 };
                 changes.count_event();
@@ -408,7 +447,7 @@ mod tests {
 
     #[test]
     fn a_tenth_of_the_events_for_each_move_is_remembered() {
-        let mut changes = Changes::new(GROUPS, KNOBS);
+        let mut changes = Changes::new(GROUPS, KNOBS, WEIGHTS);
         for (since, moves, memory) in [
             (500_000, 0, None),
             (3_000, 1, Some(1_000.0)),
@@ -423,7 +462,7 @@ mod tests {
 
     #[test]
     fn only_evidence_of_such_a_regression_is_loaded() {
-        let mut changes = Changes::new(GROUPS, KNOBS);
+        let mut changes = Changes::new(GROUPS, KNOBS, WEIGHTS);
         for _ in 0..50 {
             changes.count_event();
             let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), (0.7, 1.0), (0.0, 1.0));
@@ -433,7 +472,11 @@ mod tests {
         assert!(changes.check(&state, 50).is_ok());
         // It cannot be worth more events than there were.
         assert!(changes.check(&state, 49).is_err());
-        assert!(Changes::new(GROUPS, KNOBS + 1).check(&state, 50).is_err());
+        assert!(
+            Changes::new(GROUPS, KNOBS + 1, WEIGHTS)
+                .check(&state, 50)
+                .is_err()
+        );
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
             let mut other = state.clone();
             other.evidence = bad;

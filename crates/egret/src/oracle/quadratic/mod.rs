@@ -315,7 +315,7 @@ impl<E> QuadraticRegression<E> {
             forgotten: 0,
             errors: Errors::new(),
             priors: Priors::new(length),
-            changes: Changes::new(groups, dim),
+            changes: Changes::new(groups, dim, length),
             parts,
             learning: Learning::new(length),
             buffers: Pool::default(),
