@@ -103,7 +103,7 @@ const RARE: BoxWorld = BoxWorld {
     about: "as bowl_6, with 1.2·u in place of .3·u, and P(loss) = .95 and .05 times the mean of (aᵢ − mᵢ)²",
     centre: |u, _| 1.2 * u,
     outcome: Outcome::ZeroOne,
-    mean: |middle, a| 0.95 + 0.05 * middle.distance(a).min(1.0),
+    mean: |middle, a| 0.95 + 0.05 * middle.distance(a),
     least: |_| 0.95,
     ..BOWL
 };
@@ -582,9 +582,9 @@ mod tests {
     }
 
     #[test]
-    fn observed_losses_have_their_mean_away_from_the_ends() {
+    fn observed_losses_have_their_mean_where_nothing_is_cut() {
         for world in BOX_WORLDS {
-            let count = 4_000;
+            let count = 40_000;
             let rounds = world.rounds(6, count);
             let (mut off, mut met) = (0.0, 0);
             for round in 0..count {
@@ -598,10 +598,10 @@ mod tests {
                     met += 1;
                 }
             }
-            // By Hoeffding's inequality, 4e-9 at most in each world.
+            // By Hoeffding's inequality, 4e-9 at most in each world. Conversions that never happen would be off by 0.027.
             let allowed = (10.0 / f64::from(met)).sqrt();
             let off: f64 = off / f64::from(met);
-            assert!(1_000 < met && off.abs() < allowed, "{}: {off}", world.name);
+            assert!(10_000 < met && off.abs() < allowed, "{}: {off}", world.name);
         }
     }
 }

@@ -32,7 +32,7 @@ fn model<A: ActionKind>(space: Space, settings: Settings) -> Model<A> {
     Model::from_spec(spec, settings).expect("a model")
 }
 
-/// Learns 300 events within limits; `place` is where an action lies, in [0, 1].
+/// Learns 1,000 events within limits; `place` is where an action lies, in [0, 1].
 fn teach<A: ActionKind>(
     model: &mut Model<A>,
     limits: impl Fn(u64) -> Limits,

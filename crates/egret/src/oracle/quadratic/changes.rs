@@ -31,8 +31,6 @@ use crate::oracle::local::least_squares::{self, Lane, LeastSquares, Scratch};
 /// constant follow the losses, [`LEVEL`] times as fast as it forgets the rest.
 #[derive(Debug)]
 pub(super) struct Changes {
-    /// d.
-    weights: usize,
     state: State,
     buffers: Buffers,
 }
@@ -107,7 +105,7 @@ const EVIDENCE: f64 = 14.0;
 /// c after many events.
 const SLACK: f64 = 0.01;
 
-/// How many times more c is where there was one event for each weight.
+/// What c grows by, in SLACK, where there is one event for each weight.
 const SLACK_OF_WEIGHT: f64 = 2.0;
 
 /// The most that a bet can lose of what there is.
@@ -139,11 +137,9 @@ pub(super) fn saved_numbers(groups: usize, action_dim: usize) -> usize {
 }
 
 impl Changes {
-    /// Of an f̂ with so many weights.
-    pub(super) fn new(groups: usize, action_dim: usize, weights: usize) -> Self {
+    pub(super) fn new(groups: usize, action_dim: usize) -> Self {
         let length = length(groups, action_dim);
         Self {
-            weights,
             state: State::new(length),
             buffers: Buffers {
                 phi: Vec::with_capacity(length),
@@ -175,13 +171,14 @@ impl Changes {
         self.state.worth /= factor;
     }
 
-    /// Takes a loss with its weight, and what f̂, in [0, 1], and the deviation from it were, for one context and action; tells whether the
-    /// world has moved.
+    /// Takes a loss with its weight, and what f̂, in [0, 1], and the deviation from it were before, for one context and action; tells
+    /// whether the world has moved. f̂ has so many weights.
     pub(super) fn moved(
         &mut self,
         (sums, u): (&[f64], &[f64]),
         (loss, weight): (f64, f64),
         (predicted, deviation): (f64, f64),
+        weights: usize,
     ) -> Option<Move> {
         self.state.pseudo |= !(0.0..=1.0).contains(&loss);
         if self.state.pseudo {
@@ -209,7 +206,7 @@ impl Changes {
         let expected = state.errors.predict(lanes);
         let bet = expected / (1.0 + expected * expected) / deviation;
         let bet = bet.clamp(-MOST_LOST / (1.0 - predicted), MOST_LOST / predicted);
-        let for_each = self.weights as f64 / state.worth.max(1.0);
+        let for_each = weights as f64 / state.worth.max(1.0);
         let slack = SLACK * (1.0 + SLACK_OF_WEIGHT * for_each);
         let gained = ln(1.0 + bet * error) - slack;
         state.evidence = (state.evidence + weight * gained).max(0.0);
@@ -292,7 +289,7 @@ mod tests {
         taken: f64,
         p: impl Fn(u64, &[f64]) -> f64,
     ) -> Option<(u64, Move)> {
-        let mut changes = Changes::new(GROUPS, KNOBS, WEIGHTS);
+        let mut changes = Changes::new(GROUPS, KNOBS);
         (1..=events).find_map(|event| {
             let mut rng = EventRng::new(seed, event, Stream::World);
             let mut number = || (2.0 * rng.unit() - 1.0) * 3.0_f64.sqrt();
@@ -302,7 +299,7 @@ mod tests {
             let loss = f64::from(u8::from(chance < p(event, &s)));
             let deviation = taken * (predicted * (1.0 - predicted)).sqrt();
             changes.count_event();
-            let moved = changes.moved((&s, &u), (loss, 1.0), (predicted, deviation));
+            let moved = changes.moved((&s, &u), (loss, 1.0), (predicted, deviation), WEIGHTS);
             moved.map(|moved| (event, moved))
         })
     }
@@ -341,18 +338,18 @@ mod tests {
         }
     }
 
-    /// f̂ may be off by so much of a deviation as 400 weights are after n events, and by half of one after few events, but not for long.
+    /// f̂ of 400 weights may be off by a fifth of √(400/n) deviations after n events, and by half of one for a while, but not for long.
     #[test]
     fn what_is_still_being_learned_is_no_move() {
         let first_move = |seed, off: fn(f64) -> f64| {
-            let mut changes = Changes::new(GROUPS, KNOBS, 400);
+            let mut changes = Changes::new(GROUPS, KNOBS);
             (1..=5_000).find(|&event| {
                 let noise = EventRng::new(seed, event, Stream::World).unit() - 0.5;
                 let sigma = 1.0 / 12.0_f64.sqrt();
                 let loss = 0.5 + 0.4 * (noise + off(event as f64) * sigma);
                 changes.count_event();
                 let of = (&[0.3, -0.2][..], &[0.1; KNOBS][..]);
-                let moved = changes.moved(of, (loss, 1.0), (0.5, 0.4 * sigma));
+                let moved = changes.moved(of, (loss, 1.0), (0.5, 0.4 * sigma), 400);
                 moved.is_some()
             })
         };
@@ -390,10 +387,15 @@ mod tests {
     #[test]
     fn after_a_move_evidence_begins_anew() {
         for (loss, worth, moves) in [(0.3, 600.0, 1), (1.0, 0.0, 0)] {
-            let mut changes = Changes::new(GROUPS, KNOBS, WEIGHTS);
+            let mut changes = Changes::new(GROUPS, KNOBS);
             let mut take = |loss| {
                 changes.count_event();
-                let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), (loss, 1.0), (0.2, 0.05));
+                let moved = changes.moved(
+                    (&[0.3, -0.2], &[0.1; KNOBS]),
+                    (loss, 1.0),
+                    (0.2, 0.05),
+                    WEIGHTS,
+                );
                 (moved.is_some(), changes.worth())
             };
             for event in 1..600 {
@@ -417,10 +419,15 @@ mod tests {
     #[test]
     fn an_event_of_little_weight_is_little_evidence() {
         let events_until = |weight: f64| {
-            let mut changes = Changes::new(GROUPS, KNOBS, WEIGHTS);
+            let mut changes = Changes::new(GROUPS, KNOBS);
             (1..5_000).find(|_| {
                 changes.count_event();
-                let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), (0.4, weight), (0.2, 0.2));
+                let moved = changes.moved(
+                    (&[0.3, -0.2], &[0.1; KNOBS]),
+                    (0.4, weight),
+                    (0.2, 0.2),
+                    WEIGHTS,
+                );
                 moved.is_some()
             })
         };
@@ -434,12 +441,14 @@ mod tests {
     #[test]
     fn losses_of_training_move_no_world() {
         for (first, expected) in [(0.5, true), (-0.2, false), (1.7, false)] {
-            let mut changes = Changes::new(GROUPS, KNOBS, WEIGHTS);
+            let mut changes = Changes::new(GROUPS, KNOBS);
             let moved = (0..1_000).any(|event| {
                 let loss = if event == 0 { first } else { 0.9 };
                 changes.count_event();
                 let of = (&[0.3, -0.2][..], &[0.1; KNOBS][..]);
-                changes.moved(of, (loss, 1.0), (0.1, 0.1)).is_some()
+                changes
+                    .moved(of, (loss, 1.0), (0.1, 0.1), WEIGHTS)
+                    .is_some()
             });
             assert_eq!(moved, expected, "{first}");
         }
@@ -447,7 +456,7 @@ mod tests {
 
     #[test]
     fn a_tenth_of_the_events_for_each_move_is_remembered() {
-        let mut changes = Changes::new(GROUPS, KNOBS, WEIGHTS);
+        let mut changes = Changes::new(GROUPS, KNOBS);
         for (since, moves, memory) in [
             (500_000, 0, None),
             (3_000, 1, Some(1_000.0)),
@@ -462,21 +471,22 @@ mod tests {
 
     #[test]
     fn only_evidence_of_such_a_regression_is_loaded() {
-        let mut changes = Changes::new(GROUPS, KNOBS, WEIGHTS);
+        let mut changes = Changes::new(GROUPS, KNOBS);
         for _ in 0..50 {
             changes.count_event();
-            let moved = changes.moved((&[0.3, -0.2], &[0.1; KNOBS]), (0.7, 1.0), (0.0, 1.0));
+            let moved = changes.moved(
+                (&[0.3, -0.2], &[0.1; KNOBS]),
+                (0.7, 1.0),
+                (0.0, 1.0),
+                WEIGHTS,
+            );
             assert_eq!(moved, None);
         }
         let state = changes.state().clone();
         assert!(changes.check(&state, 50).is_ok());
         // It cannot be worth more events than there were.
         assert!(changes.check(&state, 49).is_err());
-        assert!(
-            Changes::new(GROUPS, KNOBS + 1, WEIGHTS)
-                .check(&state, 50)
-                .is_err()
-        );
+        assert!(Changes::new(GROUPS, KNOBS + 1).check(&state, 50).is_err());
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
             let mut other = state.clone();
             other.evidence = bad;

@@ -27,6 +27,15 @@ const LARGEST: f64 = 0.25;
 /// The mean of all is worth so many errors of each place.
 const PRIOR: f64 = 20.0;
 
+/// The places around a prediction, and how near each is.
+fn around(predicted: f64) -> [(usize, f64); 2] {
+    let angle = libm::acos(1.0 - 2.0 * predicted) / std::f64::consts::PI;
+    let place = angle * (PLACES - 1) as f64;
+    let low = (place as usize).min(PLACES - 2);
+    let above = place - low as f64;
+    [(low, 1.0 - above), (low + 1, above)]
+}
+
 impl Errors {
     pub(super) fn new() -> Self {
         Self {
@@ -40,18 +49,22 @@ impl Errors {
         self.all
     }
 
+    /// The squared error to expect of a prediction.
+    pub(super) fn expected(&self, predicted: f64) -> f64 {
+        let parts = around(predicted).map(|(place, part)| {
+            let (count, sum) = self.places[place];
+            part * (PRIOR * self.all + sum) / (PRIOR + count)
+        });
+        parts.iter().sum()
+    }
+
     /// Counts the error of a prediction, the last of so many that count, and returns the squared error to expect of such a prediction.
     pub(super) fn count(&mut self, predicted: f64, loss: f64, events: u64) -> f64 {
         let square = (predicted - loss) * (predicted - loss);
         self.all += (square - self.all) / events.min(HORIZON) as f64;
-        let angle = libm::acos(1.0 - 2.0 * predicted) / std::f64::consts::PI;
-        let place = angle * (PLACES - 1) as f64;
-        let low = (place as usize).min(PLACES - 2);
-        let above = place - low as f64;
-        let mut expected = 0.0;
-        for (place, part) in [(low, 1.0 - above), (low + 1, above)] {
+        let expected = self.expected(predicted);
+        for (place, part) in around(predicted) {
             let (count, sum) = &mut self.places[place];
-            expected += part * (PRIOR * self.all + *sum) / (PRIOR + *count);
             if HORIZON as f64 <= *count {
                 (*count, *sum) = (0.5 * *count, 0.5 * *sum);
             }

@@ -315,7 +315,7 @@ impl<E> QuadraticRegression<E> {
             forgotten: 0,
             errors: Errors::new(),
             priors: Priors::new(length),
-            changes: Changes::new(groups, dim, length),
+            changes: Changes::new(groups, dim),
             parts,
             learning: Learning::new(length),
             buffers: Pool::default(),
@@ -451,6 +451,10 @@ impl<E> QuadraticRegression<E> {
         let predicted = (0.5 + self.squares.predict(lanes)).clamp(0.0, 1.0);
         self.changes.count_event();
         let worth = self.changes.worth() as u64;
+        // What is seldom played may err more than it has so far, and so may what f̂ knows little of. All before the loss is looked at: a
+        // bet goes by it.
+        let variance = self.errors.expected(predicted).max(self.errors.all());
+        let unknown = self.priors.variance();
         let like_it = (self.errors).count(predicted, loss.clamp(0.0, 1.0), worth.max(1));
         let error = if self.actions.are_knobs() {
             like_it
@@ -460,9 +464,10 @@ impl<E> QuadraticRegression<E> {
         // The noisier the losses, the longer the prior holds.
         let trust = LOSS_VARIANCE / error.max(LOSS_VARIANCE);
         if let Some(memory) = moving {
-            // A constant that walks so far at every event is known from about the last `events`.
-            let events = OF_CONSTANT * memory / changes::LEVEL;
-            self.squares.loosen_first(1.0 / (trust * events * events));
+            // A constant that walks so far at every event is known from about the last `events`; it is OF_CONSTANT times its weight.
+            let events = memory / changes::LEVEL;
+            let walk = 1.0 / (OF_CONSTANT * events);
+            self.squares.loosen_first(walk * walk / trust);
         }
         let spread = (self.squares).learn(lanes, loss - 0.5, trust * weight, scratch);
         if 0.0 < weight {
@@ -471,10 +476,9 @@ impl<E> QuadraticRegression<E> {
             self.priors
                 .turn(&self.parts, self.events, &mut self.squares, scratch);
             let (_, sums, _) = self.split(context);
-            // What is seldom played may err more than it has so far, and so may what f̂ knows little of.
-            let variance = like_it.max(self.errors.all()) + spread * self.priors.variance();
-            let expected = (predicted, variance.sqrt());
-            match self.changes.moved((sums, u), (loss, weight), expected) {
+            let expected = (predicted, (variance + spread * unknown).sqrt());
+            let weights = self.squares.dim();
+            match (self.changes).moved((sums, u), (loss, weight), expected, weights) {
                 Some(Move::Near) => self.forget(changes::FORGETS),
                 Some(Move::Far) => self.begin_anew(),
                 None => {}
@@ -759,8 +763,8 @@ fn parabolas(linear: &[f64], quadratic: &[f64], rows: &[f64], out: &mut [f64]) {
     }
 }
 
-/// Files from before it knew of moves of the world are refused by it.
-const KIND: &str = "quadratic regression that forgets";
+/// Files from before its constant had a wide prior are refused by it.
+const KIND: &str = "quadratic regression with a wide constant";
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
